@@ -158,6 +158,13 @@ def test_an_answer_without_a_claim_passes_or_is_blocked_by_policy(upstream: Upst
         assert (answer.choices[0].message.content, answer.vouch["outcome"]) == (text, "unchecked")
 
 
+@pytest.mark.parametrize("bad", [f"# {WRONG[:-1]}", f"| {WRONG[:-1]} | Towers |\n|---|---|\n| North | two |"])
+def test_a_wrong_sentence_in_a_heading_is_blocked(upstream: Upstream, bad: str) -> None:
+    upstream.says = f"{bad}\n\n{RIGHT}"
+    with proxy_before(upstream.url, action="block", blocked_text="No.") as url:
+        assert chat(url).choices[0].message.content == "No."
+
+
 def test_a_repair_that_leaves_nothing_is_a_blocked_answer(upstream: Upstream) -> None:
     upstream.says = "Every museum in Berlin is closed."
     with proxy_before(upstream.url, action="repair", rest="remove", blocked_text="No.") as url:
@@ -423,3 +430,17 @@ def test_connections_do_not_wait_to_fill_a_packet() -> None:
         accepted, _ = listening.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.parametrize(("action", "text"), [("annotate", RIGHT), ("block", "No.")])
+def test_a_request_with_too_many_documents_is_not_read_and_its_answer_is_not_verified(
+    upstream: Upstream, action: Any, text: str
+) -> None:
+    upstream.says = RIGHT
+    many = {"documents": [*DOCUMENTS["documents"], *[{"text": "It is a bridge."}] * 1_000]}
+    with proxy_before(upstream.url, action=action, blocked_text="No.") as url:
+        answer = client(url).chat.completions.with_raw_response.create(model="tiny", messages=ASKED, extra_body=many)
+    assert answer.headers["x-vouch-documents"] == "too many"
+    said = json.loads(answer.text)
+    assert (said["choices"][0]["message"]["content"], said["vouch"]["outcome"]) == (text, "unverified")
+    assert said["vouch"]["answers"][0]["message"].startswith("the request has more than 100 sources")

@@ -174,6 +174,9 @@ def test_an_answer_with_a_text_where_none_is_read_is_refused_where_the_policy_bl
         "a block of a message": {"content": [{"type": "text", "content": WRONG}]},
         "a message that is a text": {"type": "message", "content": WRONG},
         "a part for the parts of a message": {"choices": [{"message": {"content": {"type": "text", "text": WRONG}}}]},
+        "the role of a message": {"choices": [{"message": {"role": WRONG, "content": "So."}}]},
+        "the name of a field": {"choices": [{"message": {"content": "So.", "answer": {WRONG: True}}}]},
+        "a refusal of a block": {"content": [{"type": "text", "text": "So.", "refusal": WRONG}]},
         "a list for a message": {"choices": [{"message": [{"role": "assistant", "content": WRONG}]}]},
         "a part for the parts of an item": {"output": [{"type": "message", "content": {"text": WRONG}}]},
     }

@@ -113,6 +113,7 @@ FORMS = {
     "parts": other({"delta": {"content": [{"type": "text", "text": WRONG}]}}),
     "parts of another type": other({"delta": {"content": [{"type": "output_text", "text": WRONG}]}}),
     "a field of a delta": other({"delta": {"answer": WRONG}}),
+    "the role of a delta": other({"delta": {"role": WRONG}}),
     "a field of a choice": other({"delta": {}, "answer": {"text": WRONG}}),
     "a field of an event": sent({"answer": WRONG}),
     "an event that is no JSON": b"data: " + WRONG.encode() + b"\n\n",

@@ -102,19 +102,26 @@ _BREAK = "\n\n"
 _ERROR_FIELDS = {"error", "message", "code", "status", "detail", "details", "type"}
 
 
-def open_turn(given: object, origins: Sequence[Origin] = ORIGINS) -> Turn:
-    """The last turn of a conversation, without an answer; see :func:`read_turns`."""
-    [turn] = read_turns(given, origins, only_open=True)
+def open_turn(given: object, origins: Sequence[Origin] = ORIGINS, most: int | None = None) -> Turn:
+    """The last turn of a conversation, without an answer; see :func:`read_turns`.
+
+    With more than ``most`` sources it has the first ones only, at least one more than ``most``, and may lack its
+    question.
+    """
+    [turn] = read_turns(given, origins, only_open=True, most=most)
     return turn
 
 
-def read_turns(given: object, origins: Sequence[Origin] = ORIGINS, *, only_open: bool = False) -> Iterator[Turn]:
+def read_turns(
+    given: object, origins: Sequence[Origin] = ORIGINS, *, only_open: bool = False, most: int | None = None
+) -> Iterator[Turn]:
     """The answers of a conversation in order, each with what was known; then the open turn, without an answer.
 
     Args:
         given: messages, or the body of a request or an answer, as JSON or as objects of a client.
         origins: what counts as evidence. With "user", whatever the user asserts supports the answers.
         only_open: leave out the answers.
+        most: end once there are more sources than this; None for any number.
 
     Raises:
         InputError: at the first turn, for a text that is not JSON, or is nested too deeply.
@@ -137,6 +144,8 @@ def read_turns(given: object, origins: Sequence[Origin] = ORIGINS, *, only_open:
     except RecursionError:
         raise InputError(_TOO_DEEP) from None
     for one in (*said, _Said("end")):
+        if most is not None and len(documents) + len(known) > most:
+            break
         if one.origin == "call":
             tools[one.id], answer = one.name, ""
         elif one.origin == "answer":
@@ -254,8 +263,8 @@ def _said_in(fields: dict[str, Any], origin: str) -> Iterator[_Said]:
             yield _Said("tool", text, id, _first(fields, "tool_name", "name"))
     elif not _SILENT.search(kind):
         speaker = _ROLES.get(kind, origin)
-        for name, other in _PARTS.items():
-            said = _said(fields.get(name), other or speaker)
+        for name, other in [(name, other) for name, other in _PARTS.items() if name in fields]:
+            said = _said(fields[name], other or speaker)
             yield from _one_text(said) if name in ("content", "parts") else said
         if speaker == "answer" and kind != "text":  # blocks of Anthropic are stretches of one text
             yield _Said("answer", _BREAK)

@@ -122,7 +122,8 @@ class Judges:
         one_by_one = checker.embedded or show is not None
         # Counted before any is judged, unless they are judged one by one and so few that counting costs more.
         if not one_by_one or len(answer.text) > _SHORT_CLAIM * self.policy.limits.claims:
-            self._few(len(decompose(check_text(answer.text, "the response"), body.question).claims), "claims")
+            most = self.policy.limits.claims
+            self._few(len(decompose(check_text(answer.text, "the response"), body.question, most).claims), "claims")
             deadline.look()
         watched = watch if one_by_one else None
         return run(checker.acheck_response(body.response, sources, body.question, body.repair, watched))
@@ -264,9 +265,7 @@ class Judges:
 
     def _sources(self, given: Sequence[str | bodies.GivenSource], *texts: str) -> tuple[Source, ...]:
         """The sources of a request. Raises InputError if there are too many or they are too long."""
-        limit = self.policy.limits.sources
-        if len(given) > limit:
-            raise InputError(f"the request has {len(given):,} sources, but this server accepts {limit:,}: send fewer")
+        self.policy.limits.check_sources(len(given))
         sources = tuple(self._source(one, number) for number, one in enumerate(given, 1))
         self._short(*texts, *(source.text for source in sources))
         return sources

@@ -27,7 +27,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from vouching.checker import Checker
-from vouching.errors import ConfigError
+from vouching.errors import ConfigError, InputError
 from vouching.serve.proxy_settings import ProxySettings
 from vouching.settings import read_settings
 
@@ -117,6 +117,13 @@ class LimitSettings:
         _at_least(self, 0, "requests_per_minute", "memory_bytes")
         if min(self.body_seconds, self.header_seconds, self.answer_seconds) <= 0:
             raise ConfigError("body_seconds, header_seconds and answer_seconds must be above 0")
+
+    def check_sources(self, number: int) -> None:
+        """Raises InputError if a request has too many sources."""
+        if number > self.sources:
+            raise InputError(
+                f"the request has more than {self.sources:,} sources, which is what this server accepts: send fewer"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,12 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import httpx2
@@ -29,7 +32,7 @@ from vouching.serve.origins import SAFE
 from vouching.serve.policy import Policy
 from vouching.serve.proxy_guard import Decision, Guard
 from vouching.serve.proxy_hooks import LITELLM, PROMPTFOO, Hooks
-from vouching.serve.proxy_messages import Asked, answers_of, members, parsed_object, read_request
+from vouching.serve.proxy_messages import Asked, Given, Replace, answers_of, members, parsed_object, read_request
 from vouching.serve.proxy_refusals import RefusedError, read_body, refuse_foreign
 from vouching.serve.proxy_streams import HeldChat, annotation, held_responses, stream_after
 from vouching.serve.proxy_unread import strange_answer
@@ -55,10 +58,13 @@ _NOT_FORWARDED = {
     "accept-encoding",
 }
 _NOT_RETURNED = _NOT_FORWARDED | {"content-encoding"}
+T = TypeVar("T")
 _Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 _GUARDED = ("/v1/chat/completions", "/v1/responses", "/v1/messages")
 LARGEST_ANSWER = 64_000_000
 """Bytes of a whole answer that is checked."""
+_READ_AT_ONCE = 100_000
+"""Bytes of a request or an answer that is read while other requests wait, mostly for some milliseconds."""
 _DOCUMENTS = "x-vouch-documents"
 _OWN = {"x-vouch-outcome", "x-vouch-action", _DOCUMENTS}
 """Headers of a checked answer, which no other server may set."""
@@ -76,12 +82,14 @@ class Proxy:
         self.blocking = Blocking(policy)
         self.guard = Guard(settings, policy.judges[settings.judge], pool, self.blocking, policy.limits)
         self._limits = policy.limits
+        self._reader = ThreadPoolExecutor(1, "vouch-read")
         self._warned = False
         self._client = httpx2.AsyncClient(timeout=httpx2.Timeout(settings.upstream_seconds, connect=10.0))
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+        self._reader.shutdown(wait=False, cancel_futures=True)
         self.guard.close()
 
     async def forward(self, request: Request) -> Response:
@@ -103,22 +111,11 @@ class Proxy:
         guarded = request.method not in SAFE and bool(plain)
         if guarded and request.headers.get("content-encoding", "identity").lower() != "identity":
             raise RefusedError(415, "the body of a request whose answer is checked must not be compressed")
-        body = parsed_object(raw, self.settings.blocks) if guarded else None
-        if guarded and body is None and self.settings.blocks:
-            raise RefusedError(
-                400,
-                "the body of a request whose answer may be blocked must be a JSON object in UTF-8, with each key once "
-                "and without NaN or Infinity",
-            )
-        if body is not None:
-            try:
-                asked = read_request(body, self.settings.documents)
-            except InputError as error:
-                raise RefusedError(400, f"the documents of the request cannot be read: {error}") from None
+        if guarded:
+            asked, raw = await self._apart(len(raw), partial(self._read_request, raw))
+        if asked is not None:
+            asked = replace(asked, caller=_caller_of(request))
             self._note(asked)
-            if "documents" in body and not self.settings.forward_documents:
-                del body["documents"]
-                raw = json.dumps(body).encode()
         answer = await self._send(request, path, raw)
         headers = _headers(answer.headers.raw, _NOT_RETURNED)
         if asked is None or not answer.is_success:
@@ -138,10 +135,36 @@ class Proxy:
         noted = {"x-vouch-outcome": "unchecked", _DOCUMENTS: asked.named}
         return _with_headers(StreamingResponse(_passed(answer), answer.status_code), headers, noted)
 
+    async def _apart(self, size: int, work: Callable[[], T]) -> T:
+        """The result of reading ``size`` bytes; many are read in a thread, so that other requests need not wait."""
+        if size <= _READ_AT_ONCE:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self._reader, work)
+
+    def _read_request(self, raw: bytes) -> tuple[Asked | None, bytes]:
+        """What a request asks, None if it cannot be read, and the body to forward. Raises RefusedError."""
+        body = parsed_object(raw, self.settings.blocks)
+        if body is None and self.settings.blocks:
+            raise RefusedError(
+                400,
+                "the body of a request whose answer may be blocked must be a JSON object in UTF-8, with each key once "
+                "and without NaN or Infinity",
+            )
+        if body is None:
+            return None, raw
+        try:
+            asked = read_request(body, self.settings.documents, self._limits)
+        except InputError as error:
+            raise RefusedError(400, f"the documents of the request cannot be read: {error}") from None
+        if "documents" in body and not self.settings.forward_documents:
+            del body["documents"]
+            raw = json.dumps(body).encode()
+        return asked, raw
+
     def _note(self, asked: Asked) -> None:
         """Log what was taken as a document; the first request without any says so once."""
         _log.info("documents of a request: %s", asked.named)
-        if not asked.sources and not self._warned:
+        if not asked.sources and not asked.refused and not self._warned:
             self._warned = True
             origins = ", ".join(self.settings.documents)
             _log.warning("a request has no documents (%s), so its answer is not checked; said only once", origins)
@@ -192,24 +215,19 @@ class Proxy:
             raise self._failed(error, "broke off its answer") from None
         finally:
             await answer.aclose()
-        body = parsed_object(bytes(raw), self.settings.blocks_unverified)
-        if self.settings.blocks_unverified:
-            strange = "cannot be read" if body is None else strange_answer(body)
-            if strange:
-                raise RefusedError(502, f"the answer of the upstream server {strange}", "upstream_error")
+        body, answers = await self._apart(len(raw), partial(self._read_answer, bytes(raw)))
         status = answer.status_code
         if body is None:
             noted = {"x-vouch-outcome": "unchecked", _DOCUMENTS: asked.named}
             return _with_headers(Response(bytes(raw), status), headers, noted)
         decisions: list[Decision] = []
-        answers = [*answers_of(body)]
         given_texts = [given for given, _ in answers]
         asked = self.guard.with_found(asked, members(body.get("output")), given_texts, body.get("id"))
-        for given, replace in answers:
+        for given, write in answers:
             decision = await self.guard.decide(given, asked)
             decisions.append(decision)
             if decision.action != "none":
-                replace(decision.text, decision.blocked)
+                write(decision.text, decision.blocked)
         record = annotation(decisions)
         noted = {
             "x-vouch-outcome": record["outcome"],
@@ -220,6 +238,15 @@ class Proxy:
             return _with_headers(Response(bytes(raw), status), headers, noted)
         checked = json.dumps({**body, "vouch": record})
         return _with_headers(Response(checked, status), headers, noted)
+
+    def _read_answer(self, raw: bytes) -> tuple[dict[str, Any] | None, list[tuple[Given, Replace]]]:
+        """A whole answer, None if it cannot be read, and its texts. Raises RefusedError for what must not pass."""
+        body = parsed_object(raw, self.settings.blocks_unverified)
+        if self.settings.blocks_unverified:
+            strange = "cannot be read" if body is None else strange_answer(body)
+            if strange:
+                raise RefusedError(502, f"the answer of the upstream server {strange}", "upstream_error")
+        return body, [*answers_of(body or {})]
 
     async def _guarded_stream(self, answer: httpx2.Response, asked: Asked, path: str) -> AsyncGenerator[bytes]:
         """A streamed answer, checked."""
@@ -235,6 +262,12 @@ class Proxy:
                 yield event
         finally:
             await answer.aclose()
+
+
+def _caller_of(request: Request) -> str:
+    """Whose request it is: its key, if it has one, and its address."""
+    keys = [request.headers.get(name, "") for name in ("authorization", "x-api-key", "api-key")]
+    return " ".join([request.client.host if request.client else "", *keys])
 
 
 def _guarded_path(path: str) -> str:

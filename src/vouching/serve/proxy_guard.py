@@ -105,11 +105,13 @@ class Guard:
 
     async def _decide(self, given: Given, asked: Asked) -> Decision:
         settings, text = self.settings, given if isinstance(given, str) else read_answer(given).text
+        if asked.refused:
+            return self.undecided(text, asked.refused)
         if not asked.sources:
             return self._final(
                 "unchecked", settings.undocumented == "block", text, None, "the request has no documents"
             )
-        deadline = Deadline(settings.check_seconds)
+        deadline = Deadline(settings.check_seconds, asked.caller)
         started = time.perf_counter()
         try:
             given = parse_json(json.dumps(given))  # halves of a character that came in two events become one

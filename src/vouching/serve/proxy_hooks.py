@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from vouching.errors import InputError
@@ -78,15 +79,16 @@ class Hooks:
         if body.get("input_type") not in ("request", "response"):
             raise InputError('expected an object with "input_type" request or response')
         call = str(body.get("litellm_call_id") or "")
-        asked = read_request({"messages": body.get("structured_messages") or []}, self._guard.settings.documents)
+        messages = {"messages": body.get("structured_messages") or []}
+        asked = read_request(messages, self._guard.settings.documents, self._limits)
         if body["input_type"] == "request":
             if call:
                 self._calls.keep(call, asked)
             return {"action": "NONE"}
-        asked = asked if asked.sources else self._calls.of(call)
+        asked = asked if asked.sources or asked.refused else self._calls.of(call)
         given = row_sources(object_of(body.get("additional_provider_specific_params")), needed=False)
         sources = [*(as_sources(given) if given else ()), *asked.sources]
-        asked = Asked(asked.question, as_sources(sources) if sources else ())
+        asked = replace(asked, sources=as_sources(sources) if sources else ())
         texts = [text for text in members(body.get("texts")) if isinstance(text, str)]
         decisions = [await self._guard.decide(text, asked) for text in texts]
         if any(decision.blocked for decision in decisions):

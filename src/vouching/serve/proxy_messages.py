@@ -15,6 +15,7 @@ from vouching.claims import read_answer
 from vouching.errors import InputError
 from vouching.inputs import as_sources
 from vouching.rows.conversations import Origin, open_turn
+from vouching.serve.policy import LimitSettings
 from vouching.text.json_values import parse_json
 from vouching.types import Source
 
@@ -33,21 +34,27 @@ class Asked:
     """The documents and what else the policy counts as such, named by their call or place."""
     response_id: object = None
     """What the upstream server calls its answer, if it does."""
+    caller: str = ""
+    """Whose request it is: callers take turns."""
+    refused: str = ""
+    """Why the documents are not read, so that no answer can be checked; empty if they are."""
 
     @property
     def named(self) -> str:
-        """What counts as documents, for a header: at most ten names, or "none".
+        """What counts as documents, for a header: at most ten names, "none", or "too many".
 
         >>> read_request({"messages": [{"role": "system", "content": "It opened in 1973."}]}, ("system",)).named
         'system'
         """
+        if self.refused:
+            return "too many"
         names = [quote(str(one.id), safe=" ()/:.") for one in self.sources]
         more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
         return ", ".join([*names[:_NAMED], *more]) or "none"
 
 
-def read_request(body: Mapping[str, Any], origins: Sequence[Origin]) -> Asked:
-    """The question and the documents of a request.
+def read_request(body: Mapping[str, Any], origins: Sequence[Origin], limits: LimitSettings | None = None) -> Asked:
+    """The question and the documents of a request, which are not read if there are too many.
 
     Raises InputError if the field "documents" cannot be read, or the request is nested too deeply.
 
@@ -57,7 +64,12 @@ def read_request(body: Mapping[str, Any], origins: Sequence[Origin]) -> Asked:
     >>> asked.question, asked.sources[0].id
     ('When?', 'a')
     """
-    now = open_turn(body, origins)
+    limits = limits or LimitSettings()
+    now = open_turn(body, origins, limits.sources)
+    try:
+        limits.check_sources(len(now.sources))
+    except InputError as error:
+        return Asked(None, (), refused=str(error))
     return Asked(now.question, as_sources(now.sources) if now.sources else ())
 
 
@@ -70,7 +82,7 @@ def with_found(asked: Asked, items: Sequence[Any], given: Sequence[Given], origi
         given: the texts of the answer. If there is nothing else, what their citations quote is what was found.
         origins: what counts as documents.
     """
-    if "tool" not in origins:
+    if "tool" not in origins or asked.refused:
         return asked
     found: list[Any] = []
     with suppress(InputError):  # nested too deeply

@@ -29,7 +29,7 @@ _UNSEEN_EVENT = re.compile(
 """The types of events that are no answer."""
 _TYPED = {"output", "item", "content", "part", "content_block", "delta", "summary"}
 """Fields whose objects have a type."""
-_SILENT = {"role", "tool_calls", "function_call", "reasoning", "reasoning_content", "reasoning_details"}
+_SILENT = {"tool_calls", "function_call", "reasoning", "reasoning_content", "reasoning_details"}
 """Fields of a delta or message, besides its text, that are no answer."""
 _AROUND = {
     "id",
@@ -86,8 +86,10 @@ def strange_chunk(data: dict[str, Any]) -> str:
         return f"an event with {unread}"
     for choice in objects(data.get("choices")):
         delta = object_of(choice.get("delta"))
+        if unread := _unread({"role": delta.get("role")}):
+            return f"a delta with {unread}"
         for name, value in delta.items():
-            if name not in _SILENT and value and not (name == "content" and isinstance(value, str | list)):
+            if name not in (*_SILENT, "role") and value and not (name == "content" and isinstance(value, str | list)):
                 return f"a delta with the field {name!r}"
         for part in members(delta.get("content")) if isinstance(delta.get("content"), list) else ():
             if object_of(part).get("type") not in ("text", "thinking", "reasoning"):
@@ -122,9 +124,10 @@ def strange_answer(body: Mapping[str, Any]) -> str:
     holders = [(choice, _IN_CHOICE) for choice in choices]
     holders += [(one, _IN_MESSAGE) for one in messages]
     holders += [(one, _IN_ITEM) for one in items]
-    for content in (one.get("content") for one in (*messages, *items, body)):
-        parts = [object_of(one) or {"content": one} for one in members(content)]
-        holders += [(part, _IN_PART) for part in parts if not _UNSEEN.fullmatch(str(part.get("type")))]
+    for holder in (*messages, *items, body):
+        parts = [object_of(one) or {"content": one} for one in members(holder.get("content"))]
+        known = {"text"} if holder is body else _IN_PART
+        holders += [(part, known) for part in parts if not _UNSEEN.fullmatch(str(part.get("type")))]
     around = {name: value for name, value in body.items() if name != "output_text" or not isinstance(value, str)}
     around |= {
         name: [one for one in members(body[name]) if not isinstance(one, dict)]
@@ -159,6 +162,8 @@ def _unread(where: Mapping[str, Any], holder: str = "", read: Collection[tuple[i
         name, value = left.pop()
         if isinstance(value, str) and _is_text(name, value):
             return f"a text in the field {shorten(name, 100)!r}"
+        if isinstance(value, dict) and any(len(key.split()) > 1 for key in cast("dict[str, Any]", value)):
+            return f"a text as the name of a field in {shorten(name, 100)!r}"
         left += [(name, one) for one in members(value)]
         fields = object_of(value)
         if not (name in _TYPED and _UNSEEN.fullmatch(str(fields.get("type")))):
