@@ -77,3 +77,27 @@ def test_the_first_fault_is_named_with_what_was_got_and_wanted(fields: dict[str,
         answer = client.post("/v1/check", json={"claim": "a", **fields})
     assert answer.status_code == 422
     assert answer.json()["detail"].startswith(words)
+
+
+@pytest.mark.parametrize("path", ["/v1/check", "/v1/pairs", "/v1/stream"])
+def test_too_many_sources_are_refused_before_any_is_looked_at(path: str) -> None:
+    from fastapi.testclient import TestClient
+
+    from vouching.serve.app import build_app
+
+    with TestClient(build_app(policy({"sources": 2})), base_url="http://127.0.0.1:8400") as client:
+        answer = client.post(path, json={"docs": WRONG})
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith("the request has more than 2 sources, which is what this server accepts")
+
+
+def test_a_key_that_occurs_twice_is_refused() -> None:
+    from fastapi.testclient import TestClient
+
+    from vouching.serve.app import build_app
+
+    twice = '{"claim": "It opened in 1937.", "sources": ["It opened in 1973."], "sources": ["It opened in 1937."]}'
+    with TestClient(build_app(policy()), base_url="http://127.0.0.1:8400") as client:
+        answer = client.post("/v1/check", content=twice, headers={"content-type": "application/json"})
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == 'the body is not valid JSON: the key "sources" occurs twice in one object'

@@ -158,13 +158,38 @@ def test_a_call_that_cannot_be_used_is_an_error_that_says_what_to_do() -> None:
         ("find_evidence", {"claim": "It opened.", "sources": ["a"], "limit": 0}),
         ("verify_claim", {"claim": "It opened.", "sources": [{"txt": "a"}]}),
     )
-    expected = ("no source was given", "at least one word or number", "limit must be between 1 and 50, got 0", "txt")
+    expected = (
+        "no source was given",
+        "at least one word or number",
+        "limit must be between 1 and 50, got 0",
+        "text is missing",
+    )
     for result, words in zip(called(build_mcp(RULES), *calls), expected, strict=True):
         assert result.is_error
         assert words in result.content[0].text
         assert result.structured_content is None
     [long] = called(build_mcp(short), ("verify_claim", CALLS["verify_claim"]))
     assert "this server accepts 20 per call" in long.content[0].text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"claim": 5, "sources": ["a"]}, "claim: must be a valid string, got 5; see the input schema of verify_claim"),
+        ({"sources": ["a"]}, "claim is missing: see the input schema of verify_claim for the fields"),
+        ({"claim": "It opened.", "sources": 5}, "sources: must be a valid list, got 5; see the input schema"),
+        (
+            {"claim": "It opened.", "sources": ["a", 5]},
+            "sources.1.str: must be a valid string, got 5; see the input schema",
+        ),
+        ({"claim": "It opened.", "sorces": ["a"]}, "unknown argument 'sorces'; did you mean 'sources'?"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused_in_words(arguments: dict[str, Any], words: str) -> None:
+    [result] = called(build_mcp(RULES), ("verify_claim", arguments))
+    assert result.is_error
+    assert result.content[0].text.startswith(words)
+    assert "pydantic" not in result.content[0].text
 
 
 def test_the_length_of_a_call_is_limited_also_where_sources_are_searched_for(tmp_path: Path) -> None:
@@ -273,7 +298,7 @@ def test_more_claims_than_the_server_accepts_are_refused_before_any_is_judged() 
     calls = ("verify_response", {"response": few * 4, "sources": [BRIDGE]}), ("verify_conversation", {"messages": many})
     for result in called(build_mcp(replace(RULES, max_claims=3)), *calls):
         assert result.is_error
-        assert "the call has 4 claims, but this server accepts 3: split it" in result.content[0].text
+        assert "the call has more than 3 claims, which is what this server accepts: split it" in result.content[0].text
 
 
 @pytest.mark.parametrize("stop", ["end of input", "SIGTERM"])

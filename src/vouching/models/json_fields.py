@@ -49,7 +49,7 @@ def read_json(text: str) -> object:
     """
     too_deep = ValueError(f"JSON is nested more than {_MAX_NESTING} levels deep")
     try:
-        value: object = json.loads(text, object_pairs_hook=_object, parse_int=_whole)
+        value: object = json.loads(text, object_pairs_hook=each_key_once, parse_int=_whole)
     except json.JSONDecodeError as error:
         raise ValueError(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
     except RecursionError:
@@ -66,7 +66,8 @@ def _is_deep(value: object, levels: int = _MAX_NESTING) -> bool:
     return levels == 0 or any(_is_deep(member, levels - 1) for member in members)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs, as a hook of the reader of JSON; raises ValueError for a key that occurs twice."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         times = Counter(key for key, _ in pairs)

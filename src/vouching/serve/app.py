@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from vouching.client.problems import problem_of
 from vouching.errors import InputError, VouchError, needed
+from vouching.serve.bodies import fault_words
 from vouching.serve.frame import problem_page, wants_page
 from vouching.serve.gate import Gate, problem_headers, problem_json
 from vouching.serve.policy import Policy
 from vouching.serve.service import Service
 from vouching.serve.work import FAILED, Rejected
-from vouching.types.visible import shorten, shown_json
 from vouching.version import __version__
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def build_app(policy: Policy, folder: Path | None = None, on_stop: Callable[[], 
     """
     fastapi = needed("fastapi", "serve", "the HTTP API")
     from vouching.serve.routes import add_routes
+    from vouching.serve.strict_route import StrictRoute
 
     resources = ExitStack()
     if folder is None:
@@ -80,6 +81,7 @@ def build_app(policy: Policy, folder: Path | None = None, on_stop: Callable[[], 
     )
     app.state.service = service
     _add_problems(app, service)
+    app.router.route_class = StrictRoute
     add_routes(app, service)
     app.add_middleware(Gate, service=service)
     if policy.serve.cors_origins:
@@ -136,20 +138,10 @@ def _add_problems(app: FastAPI, service: Service) -> None:
 
 
 def _invalid_words(errors: Any) -> str:
-    """The first fault of a body in words: where it is, what was got and what is expected.
-
-    >>> _invalid_words([{"loc": ("body", "claim"), "msg": "Field required", "type": "missing", "input": {}}])
-    'claim is missing: see /openapi.json for the fields'
-    """
-    first = max((one for one in errors if one["loc"][:2] == errors[0]["loc"][:2]), key=lambda one: len(one["loc"]))
-    place = shorten(".".join(str(part) for part in first["loc"][1:]), 200) or "the body"
-    if first["type"] == "missing":
-        return f"{place} is missing: see /openapi.json for the fields"
-    if first["type"] == "extra_forbidden":
-        return f"unknown field {place}: see /openapi.json for the fields"
+    """The first fault of a body in words."""
+    first = errors[0]
     if first["type"] == "json_invalid":
         return f"the body is not valid JSON: {first.get('ctx', {}).get('error', 'it ends too early')}"
     if isinstance(first.get("input"), bytes):
         return "the body was not read as JSON: send the header  Content-Type: application/json"
-    got = shown_json(first.get("input"))
-    return f"{place}: {first['msg'].replace('Input should be', 'must be')}, got {got}; see /openapi.json for the fields"
+    return fault_words([{**one, "loc": one["loc"][1:]} for one in errors], "the body", "/openapi.json")

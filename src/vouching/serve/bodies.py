@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -14,6 +15,7 @@ from vouching.repair import Rest
 from vouching.rows.shapes import SOURCE_KEYS
 from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS
 from vouching.types.ledger import LedgerRow
+from vouching.types.visible import shorten, shown_json
 
 BRIDGE = {"text": "The bridge opened to traffic in 1973. It has three towers.", "id": "bridge.txt"}
 """The source of the examples."""
@@ -41,6 +43,27 @@ def _few(value: Any) -> Any:
         words = "must have at most {most} fields, has {number}"
         raise PydanticCustomError("too_many_fields", words, {"most": _MOST_FIELDS, "number": f"{number:,}"})
     return cast("Any", value)
+
+
+def fault_words(errors: Sequence[Any], whole: str, fields: str) -> str:
+    """The first fault of a request in words: where it is, what was got and what is expected.
+
+    Args:
+        errors: those of pydantic, with places in the request.
+        whole: what the request is called.
+        fields: where its fields are described.
+
+    >>> fault_words([{"loc": ("claim",), "msg": "Field required", "type": "missing", "input": {}}], "it", "a.json")
+    'claim is missing: see a.json for the fields'
+    """
+    first = max((one for one in errors if one["loc"][:1] == errors[0]["loc"][:1]), key=lambda one: len(one["loc"]))
+    place = shorten(".".join(map(str, first["loc"])), 200) or whole
+    if first["type"] == "missing":
+        return f"{place} is missing: see {fields} for the fields"
+    if first["type"] == "extra_forbidden":
+        return f"unknown field {place}: see {fields} for the fields"
+    got = shown_json(first.get("input"))
+    return f"{place}: {first['msg'].replace('Input should be', 'must be')}, got {got}; see {fields} for the fields"
 
 
 class Body(BaseModel):

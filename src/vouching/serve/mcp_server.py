@@ -10,11 +10,13 @@ stdio an answer to a line that is not valid JSON, as with a lone surrogate, whic
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from vouching.errors import VouchError, needed
+from vouching.serve.bodies import fault_words
 from vouching.serve.mcp_records import (
     ClaimAnswer,
     ContextAnswer,
@@ -24,6 +26,7 @@ from vouching.serve.mcp_records import (
     SourceText,
 )
 from vouching.serve.mcp_tools import Answer, Calls, McpConfig, Tools
+from vouching.types.visible import hint, shown_json
 from vouching.version import __version__
 
 if TYPE_CHECKING:
@@ -57,7 +60,7 @@ def build_mcp(config: McpConfig) -> MCPServer[Any]:
         MissingExtraError: the SDK is not installed.
     """
     calls = Calls(config)
-    server = needed("mcp.server", "serve", "the MCP server").MCPServer(
+    server = _strict_server()(
         "vouch",
         title="Vouch",
         instructions=_INSTRUCTIONS,
@@ -69,6 +72,28 @@ def build_mcp(config: McpConfig) -> MCPServer[Any]:
     for tool in _tools(calls):
         server.add_tool(tool, annotations=types.ToolAnnotations(**_READ_ONLY), structured_output=True)
     return server
+
+
+def _strict_server() -> type[MCPServer[Any]]:
+    """The server of the SDK, with arguments that do not fit refused in words, unknown ones too."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    class StrictServer(needed("mcp.server", "serve", "the MCP server").MCPServer):  # type: ignore[misc]
+        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+            schema = f"the input schema of {name}"
+            for tool in await self.list_tools():
+                known = tool.input_schema["properties"]
+                if tool.name == name and (unknown := next((one for one in arguments if one not in known), None)):
+                    given = hint(get_close_matches(unknown, known, 1), f"see {schema} for the fields")
+                    raise ToolError(f"unknown argument {shown_json(unknown)}{given}")
+            try:
+                return await super().call_tool(name, arguments, context)
+            except ToolError as error:
+                if not isinstance(error.__cause__, ValidationError):
+                    raise
+                raise ToolError(fault_words(error.__cause__.errors(), "the arguments", schema)) from error
+
+    return StrictServer
 
 
 def _tools(calls: Calls) -> Iterator[Callable[..., Any]]:

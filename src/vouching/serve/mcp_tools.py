@@ -255,11 +255,11 @@ class Tools:
             )
 
     def _refuse_many(self, *answers: str) -> None:
-        claims = sum(len(decompose(check_text(text, "the response")).claims) for text in answers)
-        if claims > self.config.max_claims:
-            raise InputError(
-                f"the call has {claims:,} claims, but this server accepts {self.config.max_claims:,}: split it"
-            )
+        left = most = self.config.max_claims
+        for text in answers:
+            left -= len(decompose(check_text(text, "the response"), most=left).claims)
+            if left < 0:
+                raise InputError(f"the call has more than {most:,} claims, which is what this server accepts: split it")
 
 
 def _in_words(report: Report) -> Answer:
