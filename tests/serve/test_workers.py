@@ -228,6 +228,31 @@ def test_a_wrong_policy_ends_at_once_with_one_line(
     assert words in ended.output
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_file_of_keys_that_cannot_be_read_ends_the_server_before_it_says_that_it_serves(
+    tmp_path: Path, workers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("VOUCH_SERVE_POLICY", "VOUCH_SERVE_FOLDER"):
+        monkeypatch.setenv(name, "")  # what the command sets for its workers is undone
+    (tmp_path / "keys.json").symlink_to("keys.json")
+    options = ["--address", "127.0.0.1:0", "--keys", str(tmp_path / "keys.json"), "--workers", workers]
+    ended = CliRunner().invoke(app_for("serve"), ["serve", "--model", "embedded:rules", *options])
+    assert (ended.exit_code, "keys.json" in ended.output, "serving at" in ended.output) == (2, True, False)
+
+
+@pytest.mark.parametrize("server", [["serve"], ["proxy", "--upstream", "http://127.0.0.1:9/v1"]])
+def test_a_server_that_is_stopped_by_ctrl_c_ends_with_status_0(server: list[str]) -> None:
+    arguments = [sys.executable, "-m", "vouching", *server, "--address", "127.0.0.1:0", "--model", "embedded:rules"]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = re.search(r"http://\S+:\d+", process.stderr.readline())
+        assert found
+        assert httpx2.get(f"{found[0]}/healthz", timeout=60).status_code in (200, 404)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        assert "Traceback" not in process.stderr.read()
+
+
 def test_after_a_kill_of_the_parent_no_process_answers_and_the_next_start_removes_the_uploads(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     arguments = [*COMMAND, "--workers", "2"]

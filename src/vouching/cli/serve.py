@@ -111,8 +111,7 @@ def serve_command(
         from vouching.serve.workers import serve
 
         with open_socket(policy.serve.address) as listening:
-            write_error(f"serving at {url_of(listening)}")
-            serve(policy, listening)
+            serve(policy, listening, lambda: write_error(f"serving at {url_of(listening)}"))
     raise typer.Exit(Exit.OK)
 
 

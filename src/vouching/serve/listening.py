@@ -63,8 +63,9 @@ def run_app(app: Callable[..., Any], listening: socket.socket, limits: LimitSett
 
 
 def run_server(server: Server, listening: socket.socket) -> None:
-    """Run a server; one that is stopped by SIGTERM answers what it cuts off, and its process ends with status 0."""
-    signal.signal(signal.SIGTERM, _stopped)  # uvicorn raises the signal again once it has stopped
+    """Run a server; one that is stopped by a signal answers what it cuts off, and its process ends with status 0."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _stopped)  # uvicorn raises the signal again once it has stopped
     server.run(sockets=[listening])
 
 

@@ -13,6 +13,7 @@ import stat
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from fcntl import LOCK_EX, LOCK_NB, flock
@@ -59,8 +60,10 @@ def worker_app() -> FastAPI:
     return app
 
 
-def serve(policy: Policy, listening: socket.socket) -> None:
+def serve(policy: Policy, listening: socket.socket, ready: Callable[[], object] = lambda: None) -> None:
     """Serve until stopped by SIGINT or SIGTERM; open requests then get ``shutdown_seconds`` to end.
+
+    ``ready`` is called once nothing that the policy names is in the way of serving.
 
     What still runs ``END_SECONDS`` later, such as a call of a model that does not answer, is ended with its process.
     Raises as :func:`vouching.serve.app.build_app`.
@@ -72,9 +75,12 @@ def serve(policy: Policy, listening: socket.socket) -> None:
         os.environ[_POLICY] = _policy_json(policy)
         os.environ[_FOLDER] = folder
         if policy.serve.workers == 1:
-            run_server(Server(_config(policy, worker_app())), listening)
+            server = Server(_config(policy, worker_app()))
+            ready()
+            run_server(server, listening)
             return
         Service(policy, Path(folder)).close()  # an error shows here, before any worker starts
+        ready()
         os.environ[_PARENT] = str(os.getpid())
         os.environ[_NUMBERS] = str(Path(folder) / "numbers")
         Path(os.environ[_NUMBERS]).mkdir()
