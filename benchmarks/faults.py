@@ -1,6 +1,7 @@
 """The faults that the servers are tested with: each test is run, and docs/operations.md gets the table of the results.
 
     python benchmarks/faults.py            # runs the tests: docs/results/faults.json and the table
+    python benchmarks/faults.py --new      # runs only the tests of rows without a result
     python benchmarks/faults.py --render   # only the table
 
 A test that cannot run, such as the one that mounts a small disk, is "skipped" with its reason.
@@ -14,6 +15,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -169,14 +171,86 @@ SERVER: tuple[tuple[str, str, str, str], ...] = (
         "proxy_faults",
         "half_sent",
     ),
+    (
+        "many requests of one caller, and one of another",
+        "callers take turns; in a full queue the newest request of the caller with most gets 429",
+        "work",
+        "do_not_hold_up_another",
+    ),
+    (
+        "two long requests at once, and others that wait",
+        "the long ones give their places and are paused; a third gets 503",
+        "work",
+        "two_jobs_that_never_end or long_jobs_take_turns",
+    ),
+    (
+        "a process that starts more slowly than a deadline",
+        "504; it goes on to start, and answers the next request",
+        "work",
+        "starts_more_slowly",
+    ),
+    (
+        "the parent of a paused process is killed (SIGKILL), also in a container",
+        "the process ends",
+        "work",
+        "paused_process_ends",
+    ),
+    (
+        "a server is killed (SIGKILL) with all that it has",
+        "no process answers; the next start removes its uploads, and nothing that others put there",
+        "workers",
+        "kill_of_the_parent or others_can_place",
+    ),
+    ("Ctrl-C", "the server ends with status 0, the proxy too", "workers", "ctrl_c"),
+    (
+        "a file of keys that cannot be read, such as a link to itself",
+        "the server ends with status 2, before it says that it serves",
+        "workers",
+        "keys_that_cannot_be_read",
+    ),
+    (
+        "a body with thousands of faults",
+        "422 with the first one, without a report of each",
+        "bodies",
+        "thousands_of_faults",
+    ),
+    ("more sources than may be", "422 before any is looked at", "bodies", "too_many_sources"),
+    ("a body with the same key twice", "422", "bodies", "occurs_twice"),
+    (
+        "proxy: more documents than may be",
+        "they are not read, and the answer is not verified",
+        "proxy",
+        "too_many_documents",
+    ),
+    ("proxy: a wrong sentence in a heading or the head of a column", "blocked", "proxy", "sentence_in_a_heading"),
+    (
+        "proxy: a stream that says a text again and otherwise, or says it in a field that is not read",
+        "not verified; nothing of it passes where the policy blocks",
+        "proxy_streams",
+        "once_more_and_otherwise or that_is_not_read",
+    ),
+    (
+        "proxy: an answer with a text of another type, or where none is read",
+        "502 where the policy blocks",
+        "proxy_refusals",
+        "where_none_is_read or what_is_not_checked",
+    ),
+    ("MCP: a call that takes too long", "an error; its process is ended, the next call is answered", "mcp", "too_long"),
+    ("MCP: more claims than may be", "an error after so many, before any is judged", "mcp", "more_claims"),
+    (
+        "MCP: arguments of a wrong type, or unknown ones",
+        "an error with what was got and wanted",
+        "mcp",
+        "do_not_fit",
+    ),
 )
 """What goes wrong, what happens, and the tests: the file in tests/serve, and what their names have in common."""
 
 
-def run_all() -> dict[str, list[tuple[str, str]]]:
-    """The outcome of every test of a row by file: its name, and passed, failed or why it was skipped."""
-    files = sorted({f"tests/serve/test_{file}.py" for _, _, file, _ in SERVER})
-    names = " or ".join(names for _, _, _, names in SERVER)
+def run_all(rows: Sequence[tuple[str, str, str, str]]) -> dict[str, list[tuple[str, str]]]:
+    """The outcome of every test of these rows by file: its name, and passed, failed or why it was skipped."""
+    files = sorted({f"tests/serve/test_{file}.py" for _, _, file, _ in rows})
+    names = " or ".join(names for _, _, _, names in rows)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", *files, "-k", names, f"--junitxml={report}"]
@@ -225,12 +299,17 @@ def main() -> None:
     """Run the tests and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--render", action="store_true", help="only write the table")
-    if not parser.parse_args().render:
-        cases = run_all()
+    parser.add_argument("--new", action="store_true", help="run only the tests of rows without a result")
+    given = parser.parse_args()
+    if not given.render:
+        known = (results() or {"rows": {}})["rows"] if given.new else {}
+        rows = [row for row in SERVER if row[0] not in known]
+        cases = run_all(rows)
+        new = {fault: outcome_of(cases.get(file, []), names) for fault, _, file, names in rows}
         found = {
             "date": f"{datetime.now(UTC):%Y-%m-%d}",
             "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
-            "rows": {fault: outcome_of(cases.get(file, []), names) for fault, _, file, names in SERVER},
+            "rows": {fault: (known | new)[fault] for fault, *_ in SERVER},
         }
         RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(render(PAGE.read_text(encoding="utf-8"), results()), encoding="utf-8")
