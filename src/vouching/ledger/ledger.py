@@ -369,7 +369,8 @@ def _ledger_row(found: RowMapping, *, shows_damage: bool = False) -> LedgerRow:
     damaged = [name for name, value in (details | kept).items() if not isinstance(value, dict)]
     if damaged and not shows_damage:
         raise InputError(f"row {values['id']} of the ledger was damaged: run  vouch ledger verify")
-    return LedgerRow(**{**values, **details, **kept, **dict.fromkeys(damaged, DAMAGED)}, erased=salt is None)
+    values |= details | kept | dict.fromkeys(damaged, DAMAGED)
+    return LedgerRow(**values, erased=salt is None)
 
 
 def _object_in(text: Any) -> dict[str, Any] | None:
@@ -378,7 +379,7 @@ def _object_in(text: Any) -> dict[str, Any] | None:
         value: Any = parse_json(_HALVES.sub(r"\1\\\\u\2", text))
     except (TypeError, ValueError):
         return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) and not is_too_deep(value) else None
+    return None if is_too_deep(value) or not isinstance(value, dict) else cast("dict[str, Any]", value)
 
 
 def _shown(value: Any) -> Any:

@@ -78,11 +78,13 @@ def _strict_server() -> type[MCPServer[Any]]:
     """The server of the SDK, with arguments that do not fit refused in words, unknown ones too."""
     from mcp.server.mcpserver.exceptions import ToolError
 
-    class StrictServer(needed("mcp.server", "serve", "the MCP server").MCPServer):  # type: ignore[misc]
+    base: type[MCPServer[Any]] = needed("mcp.server", "serve", "the MCP server").MCPServer
+
+    class StrictServer(base):
         async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
             schema = f"the input schema of {name}"
             for tool in await self.list_tools():
-                known = tool.input_schema["properties"]
+                known: dict[str, Any] = tool.input_schema["properties"]
                 if tool.name == name and (unknown := next((one for one in arguments if one not in known), None)):
                     given = hint(get_close_matches(unknown, known, 1), f"see {schema} for the fields")
                     raise ToolError(f"unknown argument {shown_json(unknown)}{given}")

@@ -79,7 +79,7 @@ class Hooks:
         if body.get("input_type") not in ("request", "response"):
             raise InputError('expected an object with "input_type" request or response')
         call = str(body.get("litellm_call_id") or "")
-        messages = {"messages": body.get("structured_messages") or []}
+        messages: dict[str, Any] = {"messages": body.get("structured_messages") or []}
         asked = read_request(messages, self._guard.settings.documents, self._limits)
         if body["input_type"] == "request":
             if call:

@@ -18,6 +18,7 @@ from fastapi.routing import APIRoute
 from vouching.errors import InputError
 from vouching.models.json_fields import each_key_once, json_object
 from vouching.rows.shapes import SOURCE_KEYS
+from vouching.serve.proxy_messages import members
 from vouching.text.json_values import parse_json
 
 
@@ -41,7 +42,7 @@ class _StrictRequest(Request):
         value = parse_json(await self.body(), object_pairs_hook=_once)
         for given in map(json_object(value).get, SOURCE_KEYS):
             try:
-                limits.check_sources(len(given) if isinstance(given, list) else 1)
+                limits.check_sources(len(members(given)))
             except InputError as error:
                 raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
         return value

@@ -185,13 +185,13 @@ class Pool:
         self._processes.close()
 
     async def _run(self, work: Callable[[_Place], T], deadline: Deadline) -> T:
-        job: Future[T] = Future()
+        job: Future[Any] = Future()
         with self._lock:
             self.refuse_if_full(deadline.caller)
             # The caller that gives way has another one waiting, so that its turn stays.
             dropped = self._giving_way(deadline.caller).pop()[0] if self.is_full else None
             self.taken += 1
-            call = partial(copy_context().run, self._timed, work, deadline)
+            call: Callable[[], Any] = partial(copy_context().run, partial(self._timed, work, deadline))
             self._waiting.setdefault(deadline.caller, deque()).append((job, call))
         job.add_done_callback(self._give_back)
         if dropped is not None and dropped.set_running_or_notify_cancel():

@@ -21,18 +21,18 @@ def is_too_deep(value: object) -> bool:
     >>> is_too_deep(parse_json("[" * 100 + "]" * 100)), is_too_deep(parse_json("[" * 101 + "]" * 101))
     (False, True)
     """
-    level = [value]
+    level: list[object] = [value]
     for _ in range(MOST_LEVELS):
         if not level:
             return False
-        level = [
-            member
-            for one in level
-            if isinstance(one, dict | list)
-            for member in cast("Iterable[object]", one.values() if isinstance(one, dict) else one)
-            if isinstance(member, dict | list)
-        ]
+        level = [member for one in level for member in _members(one) if isinstance(member, dict | list)]
     return bool(level)
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
 
 
 def parse_json(text: str | bytes, **hooks: Any) -> Any:
