@@ -90,10 +90,7 @@ REACHED_BY_NAME = {
     "vouching.rows.worker",
     "vouching.__main__",
     "vouching.ledger.migrations.env",
-    "vouching.ledger.migrations.versions.r0001_rows",
-    "vouching.ledger.migrations.versions.r0002_reviews",
-    "vouching.ledger.migrations.versions.r0003_assignments",
-    "vouching.ledger.migrations.versions.r0004_no_assignments",
+    "vouching.ledger.migrations.versions.r0004_tables",
 }
 """Modules that a process is started with, or that Alembic runs."""
 

@@ -13,7 +13,6 @@ from tests.review.kept import entry, keep, verdict
 from vouching import Checker
 from vouching.errors import ConfigError, InputError
 from vouching.ledger import Entry, Ledger, RetentionRule, open_ledger
-from vouching.ledger.ledger import migrate_ledger
 from vouching.review import Decision, ItemId, ItemTakenError, QueueCounts, QueueFilters, ReviewItem, ReviewQueue
 from vouching.review.projection import kept_object
 
@@ -298,18 +297,3 @@ def test_bad_settings_names_and_ids_are_refused(ledger: Ledger) -> None:
 @pytest.mark.parametrize("text", [None, "", "[1]", '{"kind":', "[" * 100_000])
 def test_texts_that_were_erased_or_damaged_in_the_database_count_as_empty(text: str | None) -> None:
     assert kept_object(text) == {}
-
-
-def test_a_ledger_with_assignments_of_an_earlier_version_is_read_and_anybody_gets_its_verdicts(ledger: Ledger) -> None:
-    target = ledger.store.url.render_as_string(hide_password=False)
-    assert migrate_ledger(target, "0003") == "0003"
-    [id] = keep(ledger, [0.6])
-    said = {"finding": 0, "assignee": "ann", "policy": None, "seed": None}
-    record = {"kind": "assignment", **said}
-    ledger.append([Entry("s", "assignment", {}, record, "lead", provenance={"review": said}, about=id.row)])
-    assert migrate_ledger(target) == "0004"
-    queue = ReviewQueue(ledger)
-    item = queue.take("bob")
-    assert item is not None
-    assert (item.id, queue.decide("bob", id, Decision()).state, len(queue.audit())) == (id, "final", 1)
-    assert ledger.verify().intact

@@ -1,4 +1,4 @@
-"""The tables of a ledger, for queries. The migrations make them."""
+"""The tables of a ledger, for queries; its first revision makes them."""
 
 from __future__ import annotations
 

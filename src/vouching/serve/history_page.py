@@ -147,8 +147,6 @@ def line_of(row: LedgerRow) -> Line:
     text = texts[0] if texts else " · ".join(map(str, claims)) or str(inputs.get("method", ""))
     if row.kind == "review":
         text = f"Review of entry {row.about}{': ' if record.get('note') else ''}{record.get('note') or ''}"
-    if row.kind == "assignment":
-        text = f"Entry {row.about}: assigned to a reviewer, or released"  # by an earlier version
     shown = shorten(visible_line(text), _LONGEST_LINE) or ("Texts erased" if row.erased else "Texts not kept")
     return Line(row, _STATES.get(row.label or "", ""), shown, extent)
 

@@ -16,10 +16,9 @@ EntryKind: TypeAlias = Literal[
     "challenge",
     "reward",
     "review",
-    "assignment",
     "erase",
 ]
-"""What an entry records: a result of the command of that name, a review, who was to review (once), or an erasure."""
+"""What an entry records: a result of the command of that name, a review, or an erasure."""
 Kept: TypeAlias = Literal["all", "record", "digests"]
 """What a ledger keeps of the texts: inputs and record, the record alone, or only digests of both."""
 FaultKind: TypeAlias = Literal["changed", "missing", "inserted", "unlinked", "content", "head", "anchor", "key"]
