@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from recipes.blinded import verl_agent
+from recipes.blinded.verl_agent import ServerSampler, play_row
 from vouching.errors import InputError, MissingExtraError
 from vouching.integrations.verl import blinded_score
-from vouching.integrations.verl_agent import ServerSampler, play_row
 from vouching.methods.blinded.game import BlindedGame
 
 ROW = {"question": "How long is the bridge?", "sources": ["The bridge is 6 km long."]}
@@ -86,16 +87,12 @@ def test_a_response_is_scored_by_the_embedded_auditor() -> None:
 def test_without_verl_the_loop_says_what_to_install() -> None:
     if find_spec("verl") is not None:
         pytest.skip("verl is installed")
-    from vouching.integrations import verl_agent
-
     with pytest.raises(MissingExtraError, match="the agent loop of the blinded game needs the module 'verl'"):
         _ = verl_agent.BlindedAgentLoop
 
 
 def test_verl_finds_the_loop_by_the_path_that_the_recipe_gives() -> None:
     base = pytest.importorskip("verl.experimental.agent_loop.agent_loop", reason="verl is not installed")
-    from vouching.integrations import verl_agent
-
     recipe = (Path(__file__).parents[2] / "recipes/blinded/verl.yaml").read_text(encoding="utf-8")
-    assert "vouching.integrations.verl_agent.BlindedAgentLoop" in recipe
+    assert "_target_: verl_agent.BlindedAgentLoop" in recipe
     assert issubclass(verl_agent.BlindedAgentLoop, base.AgentLoopBase)

@@ -1,7 +1,8 @@
 # pyright: basic
 r"""MARCH for verl: an agent loop that plays solver, proposer and blind checkers on verl's servers, for its PPO.
 
-    python -m verl.trainer.main_ppo algorithm.adv_estimator=gae algorithm.gamma=0.998 data.return_raw_chat=True \
+    PYTHONPATH=recipes/blinded python -m verl.trainer.main_ppo algorithm.adv_estimator=gae algorithm.gamma=0.998 \
+        data.return_raw_chat=True \
         actor_rollout_ref.rollout.agent.agent_loop_config_path=recipes/blinded/verl.yaml \
         actor_rollout_ref.rollout.agent.default_agent_loop=blinded data.train_files=march.parquet ...
 
