@@ -19,14 +19,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from recipes.theory.judged import join_judged, read_judged
 from recipes.theory.planning import VerificationPlan, plan_verification
 from recipes.theory.rates import JudgedCompletion
-from vouching.cli.diagnose import draw_tables, end_of, report_problems
+from recipes.theory.rewards import end_of, report_problems
 from vouching.cli.options import refuse_second_stdin
-from vouching.cli.streams import Exit, write_error, write_json
+from vouching.cli.streams import Exit, draw_tables, write_error, write_json
 from vouching.errors import InputError, VouchError
 from vouching.metrics.intervals import Interval
 from vouching.report import charts
-from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table, figure
-from vouching.report.skeleton import page_target, write_page
+from vouching.report.figures import Chart, Table, figure
+from vouching.report.skeleton import TEMPLATES, page_target, write_page
 from vouching.rows import STDIN
 
 NAMES = {

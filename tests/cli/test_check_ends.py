@@ -120,11 +120,7 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
             "the report cannot be written to r.md: this report has no Markdown version; expected a name that "
             "ends in .html",
         ),
-        (
-            ("diagnose", "rewards", "r.jsonl", "--report", "r.txt"),
-            "the report cannot be written to r.txt: expected a name that ends in .html",
-        ),
-        (("diagnose", "rewards"), "file is missing (see vouch diagnose rewards --help)"),
+        (("diagnose", "run"), "run is missing (see vouch diagnose run --help)"),
         (
             ("check", "It", "rained"),
             "unexpected arguments (rained): put quotes around text with spaces, and pass other text with its option "

@@ -1,4 +1,4 @@
-"""``vouch reward structured`` and ``vouch diagnose rewards``: rows in, rewards out, figures on them."""
+"""``vouch reward structured``: rows in, rewards out."""
 
 from __future__ import annotations
 
@@ -128,78 +128,10 @@ def test_what_cannot_be_used_is_a_usage_error(rows: Path, output: Path) -> None:
     assert vouch("reward", "structured", "--input", "nowhere.jsonl", "--output", output).exit_code == Exit.USAGE
 
 
-def test_rewards_are_diagnosed_from_the_lines(rows: Path, output: Path, tmp_path: Path) -> None:
-    vouch("reward", "structured", "--input", rows, "--output", output)
-    page = tmp_path / "page.html"
-    told = vouch("diagnose", "rewards", output, "--report", page)
-    assert (told.exit_code, told.stderr) == (Exit.OK, "")
-    assert "Within groups" in told.stdout
-    assert "Proposition 2" in told.stdout
-    assert page.read_text(encoding="utf-8").count("<svg") == 3
-    record = json.loads(vouch("diagnose", "rewards", output, "--json").stdout)
-    # Totals 1.12, .62 and 0: mean .58, squares .2916 + .0016 + .3364 = .6296, over 2
-    assert record["spread"]["variance"] == pytest.approx(0.3148)
-    assert record["gap"]["replies"] == [0, 3]
-    # No Attributable claim: its mean is undefined, which JSON writes as null.
-    assert record["gap"]["mean"][0] is None
-
-
-def test_rows_that_cannot_be_diagnosed_are_named(tmp_path: Path) -> None:
-    good = [{"id": str(n), "group": "g", "total": n} for n in range(2)]
-    bad: list[Any] = [
-        {"total": None, "group": "g"},
-        {"total": 1},
-        {"total": 1, "group": 1, "gold": "yes"},
-        {"total": 1, "group": 1, "parts": {"a": "b"}},
-    ]
-    result = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", [*good, *bad]))
-    assert result.exit_code == Exit.INCOMPLETE
-    assert 'r.jsonl, line 3: "total" must be a number, got null' in result.stderr
-    assert "4 rows cannot be used and are excluded" in result.stderr
-    other = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", [*good, {"id": "a", "claim": "b"}]))
-    assert 'line 3: the row has no "total" or "totals"; its keys are id, claim; use the output of vouch' in other.stderr
-    nothing = vouch("diagnose", "rewards", written(tmp_path / "r.jsonl", bad))
-    assert nothing.exit_code == Exit.USAGE
-    assert "no replies with a reward" in nothing.stderr
-
-
-def test_the_diagnosis_is_put_on_one_scale_before_it_is_told(tmp_path: Path) -> None:
-    # R_d .3 and 1 on gold Attributable; by range .3 becomes 0, which takes .15 * .3 from the mean of two.
-    replies = [supported(), supported(error_type="fabrication")]
-    rows = [{"id": f"{n}", "group": "g", "response": one, "gold": "Attributable"} for n, one in enumerate(replies)]
-    output = str(tmp_path / "rewards.jsonl")
-    vouch("reward", "structured", "--input", written(tmp_path / "r.jsonl", rows), "--output", output)
-    plain, equal = (
-        json.loads(vouch("diagnose", "rewards", output, "--json", *more).stdout) for more in ([], ["--equal", "range"])
-    )
-    assert plain["gap"]["mean"][0] - equal["gap"]["mean"][0] == pytest.approx(0.0225)
-    known = [{"id": "a", "group": "g", "total": 1.0, "parts": {"diagnosis": 1.0, "format": 1.0}}]
-    refused = vouch("diagnose", "rewards", written(tmp_path / "u.jsonl", known), "--equal", "range")
-    assert (refused.exit_code, "without a gold label" in refused.stderr) == (Exit.USAGE, True)
-
-
-def test_the_answers_of_a_ranking_are_one_group_of_a_diagnosis(tmp_path: Path, output: Path) -> None:
-    answers = ("--answer", "In 1937.", "--answer", "In 1973.", "--source-text", "It opened in 1973.", "--json")
-    ranked = vouch("rank", "--question", "When?", *answers)
-    rankings = written(tmp_path / "rankings.jsonl", [{"id": "q", **json.loads(ranked.stdout)}])
-    assert vouch("reward", "discriminative", "--input", rankings, "--output", output).exit_code == Exit.OK
-    found = json.loads(vouch("diagnose", "rewards", output, "--json").stdout)
-    assert (found["replies"], found["spread"]["groups"]) == (2, 1)
-
-
 def test_a_row_that_is_no_ranking_is_told_what_writes_one(rows: Path, output: Path) -> None:
     result = vouch("reward", "discriminative", "--input", rows, "--output", output)
     assert result.exit_code == Exit.INCOMPLETE
     assert "the row is not a ranking (a line of vouch rank --output)" in result.stderr
-
-
-def test_rewards_that_cannot_be_diagnosed_name_the_methods_whose_can(tmp_path: Path) -> None:
-    units = written(
-        tmp_path / "units.jsonl", [{"id": "u", "case": "1", "rewards": {}, "advantages": {}, "total": None}]
-    )
-    assert '"total" must be a number, got null' in vouch("diagnose", "rewards", units).stderr
-    units = written(tmp_path / "units.jsonl", [{"id": "u", "case": "1", "rewards": {}, "advantages": {}}])
-    assert "method structured, checklist, blinded or discriminative" in vouch("diagnose", "rewards", units).stderr
 
 
 def test_a_method_that_there_is_not_is_refused_with_the_nearest(rows: Path, output: Path) -> None:

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from vouching.report.figures import Table
+
 PATIENCE = 1.0
 """Seconds before progress is shown."""
 LINE_SECONDS = 10.0
@@ -45,6 +47,8 @@ BAR_SECONDS = 0.2
 """Seconds between two updates of the bar."""
 MAX_NAMED = 100
 """Rows with a problem that are reported one by one; further ones are only counted."""
+_MAX_NUMBER = 40
+"""Maximum length of a right-aligned cell."""
 AGAIN = "finish with --resume"
 """How to resume an output that is a file."""
 
@@ -116,6 +120,26 @@ def draw(paint: Callable[[Console], None]) -> None:
         paint(console)
     # Remove the padding of table cells at the end of lines.
     _write("\n".join(line.rstrip(" ") for line in drawn.get().split("\n")))
+
+
+def draw_tables(tables: Iterable[Table]) -> None:
+    """Print tables with their headings."""
+
+    def paint(console: Console) -> None:
+        from rich.table import Table
+
+        for table in tables:
+            console.print(table.heading, style="bold")
+            drawn = Table(box=None, show_header=any(table.head))
+            for number, name in enumerate(table.head):
+                words = number == 0 or any(len(row[number]) > _MAX_NUMBER for row in table.rows)
+                drawn.add_column(name, justify="left" if words else "right", overflow="fold")
+            for row in table.rows:
+                drawn.add_row(*row)
+            console.print(drawn)
+            console.print()
+
+    draw(paint)
 
 
 def _write(text: str) -> None:

@@ -11,9 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from vouching.cli.diagnose import app as diagnose_app
-from vouching.cli.diagnose import draw_tables
-from vouching.cli.streams import Exit, usage_errors, write_error, write_json
+from vouching.cli.streams import Exit, draw_tables, usage_errors, write_error, write_json
 from vouching.errors import InputError
 
 app = typer.Typer()
@@ -94,8 +92,7 @@ def train_command(
 
 
 runs_app = typer.Typer()
-diagnosis = typer.Typer()
-diagnose_app.add_typer(diagnosis)
+diagnose_app = typer.Typer()
 
 _Run = Annotated[Path, typer.Argument(help="Folder of a run, from vouch train --out.")]
 _Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, from vouch train --out.")]
@@ -189,7 +186,7 @@ def export_command(run: _Run, out: _Export, step: _Step = None) -> None:
         write_error(f"written to {export_run(run, out, step)}")
 
 
-@diagnosis.command("run", epilog=_epilog("vouch diagnose run runs/grpo"))
+@diagnose_app.command("run", epilog=_epilog("vouch diagnose run runs/grpo"))
 def diagnose_command(run: _Run, as_json: _Json = False) -> None:
     """Report problems of a training run and when they began: collapse, format, length, drift, bias, reward hacking."""
     from vouching.train.run_page import alarm_table
@@ -201,3 +198,10 @@ def diagnose_command(run: _Run, as_json: _Json = False) -> None:
         write_json({"steps": found.steps, "alarms": [asdict(alarm) for alarm in found.alarms()]})
     else:
         draw_tables([alarm_table(found)])
+
+
+@diagnose_app.callback(invoke_without_command=True)
+def diagnose(context: typer.Context) -> None:
+    """Find problems in training runs."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

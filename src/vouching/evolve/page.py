@@ -10,8 +10,8 @@ from vouching.bench.intervals import Figure
 from vouching.evolve.fingerprint import MEAN, Fingerprint, Line
 from vouching.evolve.records import TYPED, write_record
 from vouching.report.charts import Curves, ForestRow, forest_plot, line_plot
-from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table, figure
-from vouching.report.skeleton import write_page
+from vouching.report.figures import Chart, Table, figure
+from vouching.report.skeleton import TEMPLATES, write_page
 
 FINGERPRINT, PAGE = "fingerprint.json", "fingerprint.html"
 _NAMES = {"macro_f1": "macro F1", "accuracy": "accuracy", "auroc": "AUROC"}

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from vouching.methods.checklist.verify import ChecklistConfig, ChecklistVerifier
     from vouching.methods.discriminative.open import open_ranker, open_scorer
     from vouching.methods.discriminative.reward import best_of, ranking_rewards
-    from vouching.methods.structured.diagnostics import expected_variances
     from vouching.methods.structured.game import StructuredGame
     from vouching.methods.structured.reward import binary_reward, structured_reward
     from vouching.methods.structured.reward_scale import LabelScale
@@ -147,7 +146,6 @@ __all__ = [
     "challenge",
     "encoder_similarity",
     "evidence_fault",
-    "expected_variances",
     "fill",
     "find_rules",
     "followed",

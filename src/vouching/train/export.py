@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from vouching.errors import ConfigError, InputError
-from vouching.report.reward_diagnosis import Table
+from vouching.report.figures import Table
 from vouching.train.checkpoint import CHECKPOINTS, MODEL, best_checkpoint, copy_weights, step_of
 from vouching.train.extra import imported
 from vouching.train.policy import ADAPTER, REFERENCE, adapter_base

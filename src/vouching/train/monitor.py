@@ -235,7 +235,7 @@ def negative_bias(columns: Columns) -> Iterator[Finding]:
         ours > theirs + 0.15,
         lambda at: (
             f"{ours[at]:.0%} of the replies say Not Attributable, but only {theirs[at]:.0%} of the gold labels "
-            "do: run vouch diagnose rewards, and try the grounded variant"
+            "do: run recipes/theory/rewards.py, and try the grounded variant"
         ),
     )
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouching.report.charts import Curves, line_plot
-from vouching.report.reward_diagnosis import TEMPLATES, Chart, Table
-from vouching.report.skeleton import write_page
+from vouching.report.figures import Chart, Table
+from vouching.report.skeleton import TEMPLATES, write_page
 from vouching.train.monitor import WINDOW
 from vouching.train.runs import Run, differing, improvements
 

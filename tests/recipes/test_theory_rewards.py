@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.methods.structured.replies import reply, supported
-from vouching.errors import InputError
-from vouching.methods.structured.diagnostics import (
+from recipes.theory.reward_statistics import (
     ScoredReply,
     binary_check,
     diagnose,
@@ -23,8 +21,10 @@ from vouching.methods.structured.diagnostics import (
     label_gap,
     part_variance,
 )
+from recipes.theory.rewards import tables_of, write_diagnosis
+from tests.methods.structured.replies import reply, supported
+from vouching.errors import InputError
 from vouching.methods.structured.reward import structured_reward
-from vouching.report.reward_diagnosis import tables_of, write_diagnosis
 from vouching.types import Label, Reward
 
 A: Label = "Attributable"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from recipes.theory.reward_statistics import ScoredReply, diagnose
+from recipes.theory.rewards import write_diagnosis
 from tests.methods.structured.replies import reply, supported
-from vouching.methods.structured.diagnostics import ScoredReply, diagnose
 from vouching.methods.structured.reward import structured_reward
-from vouching.report.reward_diagnosis import write_diagnosis
 from vouching.types import Reward
 
 TELEPHONE = 312

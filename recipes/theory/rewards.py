@@ -1,43 +1,44 @@
-"""A diagnosis of rewards as tables of words for terminal and page, and as an HTML page with charts.
+"""Diagnose rewards: how much they differ within groups, which part makes them differ, which label they favour.
 
-Not supported: single replies; the rows have them.
+    python recipes/theory/rewards.py rewards.jsonl --report rewards.html
+
+Reads what ``vouch reward`` writes, for any method except assurance; "-" is standard input. Rows have id, group, total
+and parts, or the totals of a ranking, which is one group; gold and predicted labels are used if present. Not supported:
+files that do not fit into memory.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
-from vouching.errors import InputError
-from vouching.methods.structured.diagnostics import (
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from recipes.theory.reward_statistics import (
     BinaryCheck,
     Diagnosis,
     GroupSpread,
     LabelGap,
     PartVariance,
     ScoredReply,
+    diagnose,
     group_standard_deviations,
 )
+from vouching.cli.streams import MAX_NAMED, Exit, draw_tables, write_error, write_json
+from vouching.errors import InputError, VouchError
 from vouching.methods.structured.reward_scale import Equal, equal_by_label
 from vouching.models.json_fields import json_number
 from vouching.report import charts
-from vouching.report.skeleton import write_page
-from vouching.rows import Row, fields_of, read_rows
+from vouching.report.figures import Chart, Table, figure
+from vouching.report.skeleton import TEMPLATES, page_target, write_page
+from vouching.rows import STDIN, Row, fields_of, read_rows
 from vouching.types import Label, Reward
 from vouching.types.visible import shown_json, shown_keys
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One table; the first cell of a row names it."""
-
-    heading: str
-    head: tuple[str, ...]
-    """Names of the columns."""
-    rows: list[tuple[str, ...]]
 
 
 def tables_of(diagnosis: Diagnosis) -> Iterator[Table]:
@@ -51,14 +52,6 @@ def tables_of(diagnosis: Diagnosis) -> Iterator[Table]:
     if diagnosis.gap is not None:
         yield _label_table(diagnosis.gap)
         yield Table("Wrong labels", ("", ""), [*_bias_rows(diagnosis.gap)])
-
-
-def figure(value: float | None, digits: int = 3) -> str:
-    """A figure as text, e.g. "0.250" or "1,200"; a dash for one that is undefined."""
-    if value is None or math.isnan(value):
-        return "–"
-    # Adding 0 removes the sign of a number that rounds to 0.
-    return f"{value:,}" if isinstance(value, int) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _spread_rows(spread: GroupSpread) -> Iterator[tuple[str, str]]:
@@ -114,19 +107,6 @@ def _bias_rows(gap: LabelGap) -> Iterator[tuple[str, str]]:
     yield "Attributable judged Not Attributable", figure(gap.false_positives)
     yield "Not Attributable judged Attributable", figure(gap.false_negatives)
     yield "difference (above 0: the policy favours Not Attributable)", figure(gap.bias)
-
-
-TEMPLATES = Path(__file__).with_name("templates")
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """One chart of the page."""
-
-    heading: str
-    drawing: str
-    note: str = ""
-    """What its marks mean."""
 
 
 def write_diagnosis(path: str | Path, title: str, diagnosis: Diagnosis, rows: Sequence[ScoredReply]) -> None:
@@ -233,3 +213,52 @@ def _reply(name: str, fields: Mapping[str, Any]) -> ScoredReply:
             raise InputError(f'"{key}" must be Attributable or Not Attributable, got {shown_json(fields[key])}')
     reward = Reward(total, parts)
     return ScoredReply(name, str(fields["group"]), reward, fields.get("gold"), fields.get("predicted"))
+
+
+def report_problems(problems: Sequence[str]) -> None:
+    """Report the first rows that cannot be used."""
+    for problem in problems[:MAX_NAMED]:
+        write_error(problem)
+
+
+def end_of(problems: Sequence[str]) -> Exit:
+    """The exit status for rows that were excluded, after reporting how many."""
+    if broken := len(problems):
+        write_error(f"{broken:,} row{'s' * (broken != 1)} cannot be used and {'are' if broken != 1 else 'is'} excluded")
+    return Exit.INCOMPLETE if problems else Exit.OK
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the diagnosis; 0, 2 for wrong options or files, or 3 if some rows could not be used."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("file", metavar="REWARDS", help="rewards from vouch reward; - is standard input")
+    parser.add_argument(
+        "--equal",
+        choices=get_args(Equal),
+        help='first rescale the part "diagnosis" to the same range, or mean, for both gold labels',
+    )
+    parser.add_argument("--report", type=Path, help="also write a page with charts: .html")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    given = parser.parse_args(arguments)
+    try:
+        if given.report is not None:
+            page_target(given.report)
+        rows, problems = read_rewards(given.file)
+        report_problems(problems)
+        rows = equal_rewards(rows, given.equal) if given.equal else rows
+        diagnosis = diagnose(rows)
+        if given.report is not None:
+            name = "standard input" if given.file == STDIN else Path(given.file).name
+            write_diagnosis(given.report, name, diagnosis, rows)
+    except VouchError as error:
+        write_error(str(error))
+        return Exit.USAGE
+    if given.json:
+        write_json(asdict(diagnosis))
+    else:
+        draw_tables(tables_of(diagnosis))
+    return end_of(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
