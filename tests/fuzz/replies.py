@@ -296,7 +296,6 @@ def sent(kind: type[BaseModel]) -> Callable[[str], object]:
 
 _SENT: tuple[type[BaseModel], ...] = (
     bodies.CheckBody,
-    bodies.PairsBody,
     bodies.ResponseBody,
     bodies.StreamBody,
     bodies.AuditBody,

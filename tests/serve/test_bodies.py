@@ -22,7 +22,6 @@ FLOODS: dict[str, tuple[type[BaseModel], dict[str, Any]]] = {
     "unknown fields": (bodies.CheckBody, {"claim": "a", **UNKNOWN}),
     "unknown fields of a source": (bodies.CheckBody, {"claim": "a", "sources": [UNKNOWN]}),
     "unknown fields of sources": (bodies.CheckBody, {"claim": "a", "sources": [{"a": 1}] * MANY}),
-    "pairs": (bodies.PairsBody, {"docs": WRONG, "claims": WRONG}),
     "response": (bodies.ResponseBody, {"response": WRONG}),
     "checklist": (bodies.FollowBody, {"instruction": "a", "response": "a", "checklist": WRONG}),
     "answers": (bodies.RankBody, {"question": "a", "answers": WRONG}),

@@ -1,4 +1,4 @@
-"""History, review and dashboard in a real browser against a real server, each test with verdicts of its own caller."""
+"""History and review in a real browser against a real server, each test with verdicts of its own caller."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Site = tuple[str, "Service"]
 INJECTED = "main img, main iframe, section img, section iframe, #item img, #item iframe, .who img, [onload]"
 """Elements that a page has only if a text became markup."""
-PAGES = ("/history", "/history/1", "/review", "/dashboard")
+PAGES = ("/history", "/history/1", "/review")
 
 
 def judged(site: Site, caller: str, *verdicts: Verdict, source_id: str = "bridge.txt") -> list[int]:
@@ -191,32 +191,6 @@ def test_the_type_that_is_stored_is_the_one_that_is_shown(browser: Any, site: Si
     page.context.close()
 
 
-def test_the_dashboard_draws_rates_and_reviews(browser: Any, site: Site) -> None:
-    queue, mine = queue_of(site), QueueFilters(caller="rates")
-    judged(site, "rates", *[wrong_year()] * 3, *[supported()] * 3)
-    for _ in range(6):
-        item = queue.take("Ada", "sampled", mine)
-        assert item is not None
-        queue.decide("Ada", item.id, Decision(label="Attributable"))
-    page = opened(browser, site[0], "/dashboard?caller=rates", "Ada")
-    charts = {one.get_attribute("aria-label"): one.text_content() for one in page.query_selector_all("svg.chart")}
-    assert {*charts} == {
-        "Error types",
-        "Labels",
-        "Share Not Attributable",
-        "Reliability",
-        "False positives by caller",
-        "False positives by verbatim overlap",
-    }
-    # Three of six are Not Attributable, and the reviewer confirms all six as Attributable: all three are wrong.
-    assert "50 %" in charts["Share Not Attributable"]
-    numbers = page.request.get(f"{site[0]}/v1/dashboard?caller=rates").json()
-    [caller] = numbers["by_caller"]
-    assert (caller["attributable"], caller["rejected"], numbers["drift"]["alarm"]) == (6, 3, None)
-    assert "Too few rows" in page.inner_text(".drift")
-    page.context.close()
-
-
 def test_markup_stays_text_on_every_page(browser: Any, site: Site) -> None:
     attack, name = " ".join(ATTACKS), f"Eve {ATTACKS[0]}"
     verdict = wrong_year(Claim(f"The bridge opened in 1937. {attack}"))
@@ -234,7 +208,7 @@ def test_markup_stays_text_on_every_page(browser: Any, site: Site) -> None:
     assert page.query_selector(INJECTED) is None
     assert page.evaluate("window.wasHit") is None
     queries = {"text": ATTACKS[0], "caller": ATTACKS[2]}
-    for path in ("/history", f"/history/{row}", "/dashboard"):
+    for path in ("/history", f"/history/{row}"):
         page.goto(f"{site[0]}{path}?{urlencode(queries if path == '/history' else {})}")
         assert page.query_selector(INJECTED) is None
         assert page.evaluate("window.wasHit") is None

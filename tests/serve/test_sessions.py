@@ -95,7 +95,7 @@ def test_a_request_with_two_session_cookies_is_refused(locked: tuple[str, KeyFil
 
 def test_pages_and_sign_ins_count_as_requests_of_the_key(locked: tuple[str, KeyFile]) -> None:
     url, keys = locked
-    for path, status in (("/dashboard", 404), ("/history", 404), ("/v1/session", 201)):  # it keeps no ledger
+    for path, status in (("/history", 404), ("/v1/session", 201)):  # it keeps no ledger
         secret, _ = keys.add("slow reader", ["read"], requests_per_minute=2)
         cookie, _ = signed_in(url, secret)  # the first of its two requests
         statuses = [

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _PARTS: tuple[tuple[tuple[str, ...], str, bool], ...] = (
     (("check",), "vouching.cli.check:app", False),
-    (("windows",), "vouching.cli.windows:app", False),
     (("context",), "vouching.cli.context:app", False),
     (("audit",), "vouching.cli.audit:app", False),
     (("follow",), "vouching.cli.follow:app", False),

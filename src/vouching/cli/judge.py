@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vouching.checker import Checker, Judged
+from vouching.checker import Checker
 from vouching.cli.keeping import Keeping
 from vouching.cli.options import (
     STDIN,
@@ -22,15 +22,10 @@ from vouching.cli.options import (
 from vouching.cli.spread import Spread
 from vouching.cli.streams import Exit, draw, write_error, write_json, write_summary
 from vouching.errors import InputError
-from vouching.evidence_windows import judge_windows
-from vouching.inputs import row_sources
-from vouching.models.running import run
 from vouching.repair import Rest
 from vouching.rows import AsyncWorkFactory, BatchSummary, Line, LookIn, Row, RowJob, Seen, Work, count_retryable
 from vouching.rows.lines import unusable
-from vouching.rows.shapes import as_row
 from vouching.search.options import SearchOptions
-from vouching.search.passages import PASSAGE_WORDS
 from vouching.types import VERDICT_VERSION, Report, Source, Unverified, Verdict, VerdictWarning
 from vouching.types.serial import to_line
 from vouching.version import __version__
@@ -67,8 +62,6 @@ class Judging:
     """Confidence below which a verdict is undecided."""
     row_defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Fields for rows that do not have them."""
-    window_words: int | None = None
-    """Maximal number of words of the windows against which a claim is judged too; None for no windows."""
 
     def checker(self) -> Checker:
         """The checker. Raises ConfigError for an unknown model or an invalid setting."""
@@ -90,8 +83,7 @@ class Judging:
         def judge(row: Row) -> str:
             if (line := self._unreadable(row)) is not None:
                 return line
-            record = checker.check_row(*self._arguments(row))
-            return run(self._with_windows(checker, row, record)) if self.window_words else to_line(record)
+            return to_line(checker.check_row(*self._arguments(row)))
 
         return judge
 
@@ -101,8 +93,7 @@ class Judging:
         async def judge(row: Row) -> str:
             if (line := self._unreadable(row)) is not None:
                 return line
-            record = await checker.acheck_row(*self._arguments(row))
-            return await self._with_windows(checker, row, record) if self.window_words else to_line(record)
+            return to_line(await checker.acheck_row(*self._arguments(row)))
 
         return AsyncWorkFactory(lambda: judge, checker.aclose)
 
@@ -126,21 +117,11 @@ class Judging:
             "repair": self.repair_rest,
             **({"min_confidence": self.min_confidence} if self.min_confidence else {}),
             **({"prefer": self.settings["prefer"]} if self.settings.get("prefer") else {}),
-            **({"max_words": self.window_words} if self.window_words else {}),
             "record": VERDICT_VERSION,
             "vouching": __version__,
             **(checker.decoding or {}),
             **(self.search.settings if self.search else {}),
         }
-
-    async def _with_windows(self, checker: Checker, row: Row, record: Judged) -> str:
-        """The line of a row with the windows of its sources; a response, or a row that cannot be used, has none."""
-        sources = row_sources(as_row({**self.row_defaults, **(row.fields or {})}), needed=False)
-        refused = isinstance(record, Unverified) and record.reason == "input"
-        if not isinstance(record, Verdict | Unverified) or refused or sources is None:
-            return to_line(record)
-        judged = await judge_windows(checker, record.claim, sources, self.window_words or PASSAGE_WORDS)
-        return to_line(record, windows=[one.fields for one in judged])
 
     def _arguments(self, row: Row) -> tuple[dict[str, Any], int, Rest | None, str]:
         return {**self.row_defaults, **(row.fields or {})}, row.number, self.repair_rest, row.place

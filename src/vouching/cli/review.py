@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 app = typer.Typer(help="See what people said about verdicts of a ledger, and make gold of it.", no_args_is_help=True)
 
 _STATUS = (
-    "**Exit status**: 0 done; 1 --fail and a drift alarm; 2 invalid command line, file or ledger; 3 the database is "
-    "not available.\n"
+    "**Exit status**: 0 done; 2 invalid command line, file or ledger; 3 the database is not available, or decisions of "
+    "another tool were refused (import).\n"
 )
 _Reviewers = Annotated[int, typer.Option(metavar="N", min=1, max=2, help="People who decide each verdict, 1 or 2.")]
 _Caller = Annotated[str | None, typer.Option(metavar="NAME", help="Only verdicts for this caller.")]
@@ -35,7 +35,6 @@ _Until = Annotated[str | None, typer.Option(metavar="TIME", help="Only verdicts 
 _Every = Annotated[
     bool, typer.Option("--every", metavar="", help="Use every review, not only those of the random sample.")
 ]
-_Fail = Annotated[bool, typer.Option("--fail", metavar="", help="Exit with status 1 on a drift alarm.")]
 _Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")]
 _Output = Annotated[Path, typer.Argument(metavar="PATH", help="New file, or new folder for the tools of others.")]
 _Form = Annotated[
@@ -80,7 +79,6 @@ def status_command(
     since: _Since = None,
     until: _Until = None,
     every: _Every = False,
-    fail: _Fail = False,
     as_json: _Json = False,
 ) -> None:
     """Show how many verdicts are left, how reviewers agree, and what the reviews say about the verdicts.
@@ -97,7 +95,6 @@ def status_command(
         write_json(asdict(found))
     else:
         draw(lambda console: _print_status(console, asdict(found)))
-    raise typer.Exit(Exit.FINDINGS if fail and found.drift.alarm else Exit.OK)
 
 
 def _print_status(console: Console, found: dict[str, Any]) -> None:
@@ -116,21 +113,9 @@ def _print_status(console: Console, found: dict[str, Any]) -> None:
         for one in found[part]:
             named = visible_line(one["name"])
             console.print(f"false positives, {title} {named}: {_range(one['rate'])}, {one['attributable']:,} claims")
-    console.print(f"drift of the last 7 days: {_drift(found['drift'])}")
     for audit in found["audits"]:
         if audit["warning"]:
             console.print(f"before blocking: {visible_line(audit['warning'])}")
-
-
-def _drift(drift: dict[str, Any]) -> str:
-    """The alarm with its figures: the newest period, and the one before it."""
-    if drift["alarm"] is None:
-        return f"too few rows to say ({drift['rows'][1]:,} and {drift['rows'][0]:,} before)"
-    (share, new_share), (score, new_score) = drift["not_attributable"], drift["mean_score"]
-    return (
-        f"{'ALARM' if drift['alarm'] else 'none'}, Not Attributable {new_share:.1%} ({share:.1%} before), mean score "
-        f"{new_score:.3f} ({score:.3f} before), p = {drift['p_value']:.4f}, alarm at {drift['alpha']}"
-    )
 
 
 def _range(interval: dict[str, Any] | Interval) -> str:

@@ -14,7 +14,6 @@ import httpx2
 from vouching.client import requests
 from vouching.client.requests import Call, GivenSources, KeptSource
 from vouching.errors import ConfigError, ServerUnavailableError
-from vouching.evidence_windows import ScoredPair
 from vouching.inputs import ClaimLike, SourceLike, as_sources
 from vouching.judging.verifier import Outcome
 from vouching.repair import Rest
@@ -91,12 +90,6 @@ serve is running
     def check_trace(self, messages: object, repair_rest: Rest | None = None) -> list[Report]:
         """As :func:`vouching.check_trace`."""
         return self._send(requests.trace_call(messages, repair_rest, self._more()))
-
-    def score_pairs(
-        self, docs: Sequence[SourceLike | KeptSource], claims: Sequence[ClaimLike], max_words: int | None = None
-    ) -> list[ScoredPair]:
-        """As :func:`vouching.score_pairs`."""
-        return self._send(requests.pairs_call(docs, claims, self._more(max_words=max_words)))
 
     def stream_response(
         self, response: str, sources: GivenSources | None = None, question: str | None = None
@@ -216,12 +209,6 @@ serve is running
     async def check_trace(self, messages: object, repair_rest: Rest | None = None) -> list[Report]:
         """As :meth:`Client.check_trace`."""
         return await self._send(requests.trace_call(messages, repair_rest, self._more()))
-
-    async def score_pairs(
-        self, docs: Sequence[SourceLike | KeptSource], claims: Sequence[ClaimLike], max_words: int | None = None
-    ) -> list[ScoredPair]:
-        """As :func:`vouching.score_pairs`."""
-        return await self._send(requests.pairs_call(docs, claims, self._more(max_words=max_words)))
 
     async def check_written(
         self, texts: AsyncIterator[str], sources: GivenSources | None = None, question: str | None = None

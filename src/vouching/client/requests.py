@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeVar, cast
 
 from vouching.client.problems import error_of
 from vouching.errors import ServerUnavailableError, VouchError
-from vouching.evidence_windows import ScoredPair, check_pairs
 from vouching.inputs import ClaimLike, SourceLike, SourcesLike, as_claim, as_sources, each_of
 from vouching.judging.verifier import Outcome
 from vouching.models.json_fields import read_json
@@ -78,16 +77,6 @@ def trace_call(messages: object, repair_rest: Rest | None, more: Mapping[str, An
     """A conversation."""
     body = {"messages": as_json(read_messages(messages)), "repair": repair_rest, **_given(more)}
     return Call("/v1/check-trace", body, lambda raw: [_report(json.dumps(one).encode()) for one in parse_json(raw)])
-
-
-def pairs_call(
-    docs: Sequence[SourceLike | KeptSource], claims: Sequence[ClaimLike], more: Mapping[str, Any]
-) -> Call[list[ScoredPair]]:
-    """As many documents as claims."""
-    check_pairs(docs, claims)
-    texts = [as_claim(claim, number).text for number, claim in enumerate(claims, 1)]
-    body = {"docs": _sources(docs), "claims": texts, **_given(more)}
-    return Call("/v1/pairs", body, read_pairs)
 
 
 def audit_call(response: str, sources: GivenSources, more: Mapping[str, Any]) -> Call[Report]:
@@ -227,13 +216,6 @@ def read_context(raw: str | bytes) -> ContextReport | Unverified:
     if parse_json(raw).get("kind") == "unverified":
         return from_json(Unverified, raw)
     return from_json(ContextReport, raw)
-
-
-def read_pairs(raw: str | bytes) -> list[ScoredPair]:
-    """The scored pairs of an answer."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(list[ScoredPair]).validate_json(raw)
 
 
 def _report(raw: str | bytes) -> Report:

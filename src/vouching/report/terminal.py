@@ -33,7 +33,6 @@ from vouching.types import (
     RankedAnswer,
     Ranking,
     Report,
-    Span,
     Unverified,
     Verdict,
     VerdictWarning,
@@ -50,22 +49,6 @@ NARROW = 80
 _CITATION = re.compile(r"\s*(?:\[\d{1,3}\]\s*)+")
 _PLAIN_SIGNS = {"match": "+", "mismatch": "x", "not_found": "-", "unverified": "?"}
 _STYLES = {"match": "green", "mismatch": "bold red", "not_found": "bold yellow", "unverified": "bold magenta"}
-
-
-def print_windows(console: Console, windows: Sequence[tuple[Span, float | None]]) -> None:
-    """Print how far each window of the sources alone supports a claim; "-" where the judge failed.
-
-    >>> import sys
-    >>> from rich.console import Console
-    >>> print_windows(Console(file=sys.stdout, width=80), [(Span("It opened in 1973.", 0, 18, "a"), 0.97)])
-    Each window alone
-      0.97  a 0-18  It opened in 1973.
-    """
-    console.print("Each window alone")
-    for span, score in windows:
-        shown = "   -" if score is None else f"{score:.2f}"
-        start = f"  {shown}  {visible_line(span.source_id or '')} {span.start}-{span.end}  "
-        console.print(Text(start + shorten(visible_line(span.text), max(20, console.width - len(start)))))
 
 
 def print_verdict(console: Console, verdict: Verdict | Unverified) -> None:

@@ -1,13 +1,11 @@
-"""Everything that a ledger and its reviews show, in one record: what ``vouch review status`` and the dashboard show."""
+"""Everything that a ledger and its reviews show, in one record: what ``vouch review status`` shows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from vouching.review.agreement import Agreement, agreement
 from vouching.review.audits import BlockingAudit, blocking_audit
-from vouching.review.drift import Drift, drift
 from vouching.review.queue import ReviewQueue
 from vouching.review.rates import (
     FalsePositives,
@@ -38,15 +36,11 @@ class ReviewStatus:
     by_caller: tuple[FalsePositives, ...]
     by_overlap: tuple[FalsePositives, ...]
     """By how much of the claim is copied from its sources."""
-    drift: Drift
-    """The last 7 days beside the 28 before them."""
     audits: tuple[BlockingAudit, ...]
     """Whether blocking is audited: for each caller with a reviewed verdict, at most the 20 with the most."""
 
 
-def status_of(
-    queue: ReviewQueue, filters: QueueFilters | None = None, every: bool = False, by: Literal["day", "week"] = "week"
-) -> ReviewStatus:
+def status_of(queue: ReviewQueue, filters: QueueFilters | None = None, every: bool = False) -> ReviewStatus:
     """The status of a queue; calibration and false positives from the random sample, or from ``every`` review."""
     rows = read_reviewed(queue, filters, every)
     callers = false_positives_by_caller(rows)
@@ -54,10 +48,9 @@ def status_of(
     return ReviewStatus(
         queue.counts(filters),
         agreement(queue, filters),
-        tuple(periods(queue, by, filters)),
+        tuple(periods(queue, "week", filters)),
         reliability(rows),
         tuple(callers),
         tuple(false_positives_by_overlap(queue, rows)),
-        drift(queue, filters),
         tuple(blocking_audit(queue, one.name, model) for one in callers[:_AUDITED]),
     )

@@ -7,17 +7,27 @@ and in every checked answer. Blocking goes on: the warning says what is not know
 from __future__ import annotations
 
 import asyncio
+import logging
+import math
+import threading
 import time
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from vouching.errors import VouchError
+from vouching.serve.measures import Measures
 from vouching.serve.policy import Policy
 from vouching.serve.proxy_messages import Asked
 from vouching.serve.recording import Asked as Kept
 from vouching.serve.recording import Recorder
 from vouching.types import Report
 
+if TYPE_CHECKING:
+    from vouching.ledger import Ledger
+
 _FRESH_SECONDS = 60.0
+_LOOK_SECONDS = 300.0
+"""Seconds for which the number of a look at the ledger is kept; a look takes up to some seconds on a large one."""
 
 
 def blocking_caller(policy: Policy) -> tuple[str, str | None] | None:
@@ -28,6 +38,32 @@ def blocking_caller(policy: Policy) -> tuple[str, str | None] | None:
     settings = policy.proxy
     model = policy.judges[settings.judge].model
     return (settings.caller, None if "," in model else model) if settings.upstream and settings.blocks else None
+
+
+class AuditGauge:
+    """Whether blocking is audited, as a number for Prometheus; a ledger that cannot be read gives NaN."""
+
+    def __init__(self, policy: Policy, measures: Measures) -> None:
+        self._reviewers, self._of, self._measures = policy.serve.reviewers, blocking_caller(policy), measures
+        self._looked, self._lock = -math.inf, threading.Lock()
+
+    def look(self, ledger: Ledger) -> None:
+        """Set the number if the policy blocks answers, unless it is fresh."""
+        from vouching.review import ReviewQueue
+        from vouching.review.audits import blocking_audit
+
+        if self._of is None:
+            return
+        with self._lock:
+            if time.monotonic() - self._looked < _LOOK_SECONDS:
+                return
+            try:
+                audit = blocking_audit(ReviewQueue(ledger, self._reviewers), *self._of)
+                missing, self._looked = float(not audit.sufficient), time.monotonic()
+            except VouchError as error:
+                logging.getLogger("vouching.serve").warning("no look at the audit of blocking: %s", error)
+                missing = math.nan
+            self._measures.unaudited.labels(self._of[0]).set(missing)
 
 
 class Blocking:

@@ -8,12 +8,9 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from vouching.evidence_windows import JudgedWindow
 from vouching.inputs import check_texts, each_of
-from vouching.judging.verifier import Outcome
 from vouching.repair import Rest
 from vouching.rows.shapes import SOURCE_KEYS
-from vouching.search.passages import MIN_WORDS, PASSAGE_WORDS
 from vouching.types.ledger import LedgerRow
 from vouching.types.visible import shorten, shown_json
 
@@ -133,32 +130,6 @@ class CheckBody(Body):
     sources: Sources
     question: str | None = Field(None, description="What the claim answers; used only to find sources.")
     judge: Judge = "default"
-
-
-class PairsBody(Body):
-    """As many documents as claims: each claim is judged against the document at its place."""
-
-    model_config = example(
-        {"docs": [{"doc_id": "bridge.txt", "text": BRIDGE["text"]}], "claims": ["It opened in 1937."]}
-    )
-    docs: Many[AnySource] = Field(
-        validation_alias=AliasChoices("docs", "documents", "sources", "contexts"),
-        description="A document for each claim.",
-    )
-    claims: Many[str] = Field(description="The statements.")
-    max_words: int = Field(PASSAGE_WORDS, ge=MIN_WORDS, description="Maximal number of words of a window.")
-    judge: Judge = "default"
-
-
-class Pair(BaseModel):
-    """A claim against its document, as a whole and window by window."""
-
-    model_config = ConfigDict(from_attributes=True)
-    label: int | None = Field(description="1 for Attributable, 0 for Not Attributable, null if the judge failed.")
-    score: float | None = Field(description="Probability that the document supports the claim; null as for label.")
-    window_scores: list[float | None] = Field(description="The score of each window alone, in the document's order.")
-    outcome: Outcome = Field(description="The verdict against the whole document, or the failure of the judge.")
-    windows: list[JudgedWindow] = Field(description="The windows, with offsets in the document.")
 
 
 class ResponseBody(Body):

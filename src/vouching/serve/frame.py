@@ -42,7 +42,6 @@ _PAGES: tuple[tuple[str, str, Scope], ...] = (
     ("/", "Check", "check"),
     ("/history", "History", "read"),
     ("/review", "Review", "review"),
-    ("/dashboard", "Dashboard", "read"),
 )
 
 

@@ -35,7 +35,6 @@ ROUTE_SCOPES: dict[str, Scope] = {
     "/v1/check-response": "check",
     "/v1/stream": "check",
     "/v1/audit": "check",
-    "/v1/pairs": "check",
     "/v1/follow": "check",
     "/v1/rank": "check",
     "/v1/context": "check",
@@ -45,7 +44,6 @@ ROUTE_SCOPES: dict[str, Scope] = {
     "/v1/verdicts": "read",
     "/v1/reviews": "review",
     "/v1/queue": "review",
-    "/v1/dashboard": "read",
     "/v1/page": "check",
     "/metrics": "metrics",
     "/v1/systemone": "check",
@@ -54,7 +52,7 @@ ROUTE_SCOPES: dict[str, Scope] = {
     "/v1/check-trace": "check",
 }
 """The scope of each path, and of the paths below it."""
-PAGES = ("/", "/history", "/review", "/dashboard", "/v1/session")
+PAGES = ("/", "/history", "/review", "/v1/session")
 """Paths that show a stranger how to sign in; what they show others depends on the scopes of their key."""
 
 logger = logging.getLogger("vouching.serve")

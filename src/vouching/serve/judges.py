@@ -16,7 +16,6 @@ from vouching.checker import Checker
 from vouching.claims import decompose, read_answer
 from vouching.embedded.verify import is_embedded
 from vouching.errors import ConfigError, InputError
-from vouching.evidence_windows import ScoredPair, check_pairs, judge_pair
 from vouching.inputs import as_sources, check_text
 from vouching.judging.verifier import ClaimVerifier, Outcome
 from vouching.methods import METHODS
@@ -91,18 +90,6 @@ class Judges:
             deadline.look()
             outcomes.append(checker.check(claim, sources, body.question))
         return outcomes
-
-    def pairs(self, body: bodies.PairsBody, deadline: Deadline) -> list[ScoredPair]:
-        """Each claim against the document at its place, as a whole and window by window."""
-        check_pairs(body.docs, body.claims)
-        self._few(len(body.claims), "claims")
-        docs = self._sources(body.docs, *body.claims)
-        checker = self._checker(body.judge)
-        pairs: list[ScoredPair] = []
-        for doc, claim in zip(docs, body.claims, strict=True):
-            deadline.look()
-            pairs.append(run(judge_pair(checker, doc, claim, body.max_words)))
-        return pairs
 
     def check_response(self, body: bodies.ResponseBody, deadline: Deadline, show: Show | None = None) -> Report:
         """The report on a response; ``show`` sees each outcome. Only the embedded verifier is stopped on the way."""

@@ -37,23 +37,12 @@ class Measures:
             "vouch_open_requests", "Requests that are not answered yet.", multiprocess_mode="livesum", **of
         )
         self.findings = prometheus.Counter("vouch_findings", "Findings by label.", ["label"], **of)
-        newest = {"multiprocess_mode": "mostrecent", **of}
-        self.drift_alarm = prometheus.Gauge(
-            "vouch_drift_alarm",
-            "1 if the verdicts of the last 7 days differ from those before, 0 if not; else NaN.",
-            **newest,
-        )
-        self.drift_share = prometheus.Gauge(
-            "vouch_drift_not_attributable",
-            "Share of verdicts that are Not Attributable, by period.",
-            ["period"],
-            **newest,
-        )
         self.unaudited = prometheus.Gauge(
             "vouch_blocking_unaudited",
             "1 if answers of a caller are blocked without enough reviews, 0 if with.",
             ["caller"],
-            **newest,
+            multiprocess_mode="mostrecent",
+            **of,
         )
 
     def count(self, record: object) -> None:

@@ -17,7 +17,6 @@ from vouching.client.problems import MEDIA_TYPE, Problem, problem_of
 from vouching.errors import VouchError
 from vouching.judging.verifier import Outcome
 from vouching.serve import bodies
-from vouching.serve.dashboard import add_dashboard, allow_unknown
 from vouching.serve.decisions import add_decisions
 from vouching.serve.events import kept_alive
 from vouching.serve.gate import problem_json
@@ -75,7 +74,6 @@ def add_routes(app: FastAPI, service: Service) -> None:
     described: Any = {"responses": PROBLEMS, "dependencies": bearer}
     _add_checks(app, service, described)
     _add_traces(app, service, described)
-    _add_pairs(app, service, described)
     _add_other_methods(app, service, described)
     _add_rewards(app, service, described)
     add_decisions(app, service, described)
@@ -85,14 +83,12 @@ def add_routes(app: FastAPI, service: Service) -> None:
     add_history_page(app, service)
     add_reviewing(app, service, described)
     add_review_page(app, service)
-    add_dashboard(app, service, described)
     add_page(app, service, described)
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:
         described = plain()
         described["components"]["schemas"].setdefault("Problem", TypeAdapter(Problem).json_schema())
-        allow_unknown(described["components"]["schemas"])
         return described
 
     app.openapi = openapi
@@ -174,20 +170,6 @@ def _add_traces(app: FastAPI, service: Service, described: Any) -> None:
         ]
         named = (replace(report, id=f"turn-{number}") for number, report in enumerate(reports, 1))
         return Response(f"[{','.join(map(to_json, named))}]", media_type="application/json")
-
-
-def _add_pairs(app: FastAPI, service: Service, described: Any) -> None:
-    @app.post("/v1/pairs", response_model=list[bodies.Pair], **described)
-    async def pairs(body: bodies.PairsBody, request: Request) -> list[Any]:
-        """Check each claim against the document at its place, as a whole and window by window, as MiniCheck does."""
-        fields = body.model_dump(mode="json", exclude_none=True)
-        given = {"claim": fields["claims"], "sources": fields["docs"], "max_words": body.max_words}
-        return await service.judge(
-            partial(service.judges.pairs, body),
-            Asked("check", given, _caller(request)),
-            body.judge,
-            record=lambda scored: [pair.outcome for pair in scored],
-        )
 
 
 def _add_other_methods(app: FastAPI, service: Service, described: Any) -> None:

@@ -12,7 +12,7 @@ from typing import TypeVar
 from vouching.errors import ServerUnavailableError
 from vouching.inputs import each_of
 from vouching.judging.verifier import Outcome
-from vouching.serve.drift_alarm import DriftAlarm
+from vouching.serve.blocking import AuditGauge
 from vouching.serve.judges import Judges
 from vouching.serve.keys import Key, KeyFile
 from vouching.serve.measures import Measures
@@ -48,7 +48,7 @@ class Service:
         if self.keys is not None:
             _ = self.keys.keys  # a broken file is an error at the start
         self.measures = Measures()
-        self.drift_alarm = DriftAlarm(policy, self.measures)
+        self._audit = AuditGauge(policy, self.measures)
         self.pool = Pool(policy.serve.threads, policy.serve.queue, policy.limits.memory_bytes)
         self.judges = Judges(policy, self.kept)
         self.judges.validate()
@@ -124,7 +124,7 @@ class Service:
     def metrics(self) -> bytes:
         """Everything that is measured, in the format of Prometheus; a look at the ledger included."""
         if self.recorder is not None:
-            self.drift_alarm.look(self.recorder.ledger)
+            self._audit.look(self.recorder.ledger)
         return self.measures.text()
 
     def close(self) -> None:
