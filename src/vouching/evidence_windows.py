@@ -12,7 +12,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from vouching.checker import Checker, run
 from vouching.errors import ConfigError, InputError
@@ -39,12 +38,6 @@ class JudgedWindow:
     def score(self) -> float | None:
         """How far the window alone supports the claim, in [0, 1]; None where the judge failed."""
         return None if self.outcome.kind == "unverified" else self.outcome.score
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The place and the score, as the command line writes them."""
-        span = self.span
-        return {"source_id": span.source_id, "start": span.start, "end": span.end, "score": self.score}
 
 
 @dataclass(frozen=True, slots=True)
