@@ -303,6 +303,17 @@ def test_definitions_of_links_and_footnotes_are_no_claims() -> None:
     assert set(reasons(response)) == {"fragment"}
 
 
+def test_the_mark_of_a_footnote_behind_a_stop_belongs_to_the_sentence_before_it() -> None:
+    assert texts("It opened in 1973.[^1] The tower is red.[^b]") == ["It opened in 1973.[^1]", "The tower is red.[^b]"]
+
+
+def test_a_semicolon_ends_a_clause_whatever_its_subordinate_clauses_are() -> None:
+    stated = ["The pool opens at 6:30, while on Sundays it opens at 8:00", "diving is not allowed."]
+    assert texts("; ".join(stated)) == stated
+    reported = "Reuters said that the pool opened at 6:30; diving is not allowed."
+    assert texts(reported) == [reported]
+
+
 def test_a_footnote_that_states_something_is_a_claim_without_its_mark() -> None:
     assert texts("It fell.\n\n[^1]: The bridge was opened in 1973.") == ["It fell.", "The bridge was opened in 1973."]
 
@@ -313,6 +324,8 @@ def test_a_footnote_that_states_something_is_a_claim_without_its_mark() -> None:
         ("**Price:** €1,299 at launch", "**Price:**", "[Price:] €1,299 at launch"),
         ("- **Summary**: The bridge fell.", "**Summary**:", "The bridge fell."),
         ("Step 1: The valve was opened in 1973.", "Step 1:", "The valve was opened in 1973."),
+        ("__Motor:__ rear hub", "__Motor:__", "[Motor:] rear hub"),
+        ("- **Year built** – 1926", "**Year built** –", "[Year built:] 1926"),
         ("**Suspension**: none", "**Suspension**:", "[Suspension:] none"),
         ("**Dogs allowed:** No", "**Dogs allowed:**", "[Dogs allowed:] No"),
     ],

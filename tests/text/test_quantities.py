@@ -220,6 +220,8 @@ def test_numbers_inside_dates_are_skipped() -> None:
         ("£5m", "5 million pounds", "equal"),
         ("£465,000", "465,000 pounds", "equal"),  # pounds are money beside pounds sterling, and else a weight
         ("85 pounds", "£58", "differs"),
+        ("48.6 million", "48,6 million", "equal"),  # a decimal comma: no list has a scale
+        ("CHF 0.85", "85 Rappen", "equal"),
         ("5 lb", "$5", "incomparable"),
         ("3rd", "third", "equal"),
         ("doubled", "twofold", "equal"),

@@ -207,7 +207,7 @@ class _Found:
         """What an item or the value of a label belongs to; "" for a sentence of its own, or the label of a step."""
         heads = [words for _, words in self.above[-1:]] if is_item else []
         if label and not re.match(r"\W*step\b", label.text, re.IGNORECASE):
-            name = named(label.text)
+            name = named(label.text.rstrip("–—- "))
             heads += [self.heading] if not heads and self.heading and name.lower() in self.repeated else []
             heads.append(name)
         return ", ".join(heads)

@@ -65,13 +65,17 @@ _REACHES_OVER = re.compile(
     r"suggest(?:s|ed)?|stated|according|mention(?:s|ed)?|rumou?red|may|might|could|would|should|must)\b|n['’]t\b",
     re.IGNORECASE,
 )
+_SAYING = (
+    r"that|said|says?|claim(?:s|ed)?|report(?:s|ed)|believ(?:es?|ed)|argu(?:es?|ed)|suggest(?:s|ed)?|stated|according|"
+    r"mention(?:s|ed)?|rumou?red"
+)
 _REACHES_CLAUSE = re.compile(
-    r"\b(?:that|which|who|whom|whose|where|when|while|if|unless|whether|because|although|though|neither|either|both|"
-    r"only|said|says?|claim(?:s|ed)?|report(?:s|ed)|believ(?:es?|ed)|argu(?:es?|ed)|suggest(?:s|ed)?|stated|according|"
-    r"mention(?:s|ed)?|rumou?red)\b",
+    rf"\b(?:which|who|whom|whose|where|when|while|if|unless|whether|because|although|though|neither|either|both|only|"
+    rf"{_SAYING})\b",
     re.IGNORECASE,
 )
 """What reaches over a clause with a subject of its own; a negation of the first does not."""
+_REACHES_SEMICOLON = re.compile(rf"\b(?:{_SAYING}|if|unless|whether)\b", re.IGNORECASE)
 _SINGULAR = frozenset(str.split("""is was has does isn't wasn't hasn't doesn't"""))
 """After two subjects a verb is plural: with one of these, what is right of "and" is a clause."""
 _DEGREES = frozenset(str.split("""only about nearly almost around exactly just over"""))
@@ -250,7 +254,8 @@ def _second_subject(left: str, right: str, joint: re.Match[str]) -> str | None:
     """The subject that ``right`` shares; "" if it has its own; None if the sentence must not be split here."""
     tokens, following = _tokens(left), _tokens(right[:200])
     verb = _first_finite(tokens) or _present_after_noun(tokens)
-    if not verb or len(following) < 2 or _REACHES_CLAUSE.search(left):
+    reaches = _REACHES_SEMICOLON if joint["semicolon"] else _REACHES_CLAUSE
+    if not verb or len(following) < 2 or reaches.search(left):
         return None
     subordinate = _SUBORDINATE.search(left, tokens[verb].end())
     if subordinate and finite_verb(subordinate.group(1)):

@@ -151,7 +151,8 @@ _APOSTROPHES = re.compile(r"\d{1,3}(?:['’]\d{3})+(?:\.\d+)?")
 _IN_THREES = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 """Written "16.181", which is a whole number where the text has decimals with a comma, and none with a point."""
 _MEASURED = re.compile(r"\d{1,3},\d{1,2}")
-"""Before a unit this is one number with a decimal comma, and not a list of two."""
+"""Before a unit or a scale this is one number with a decimal comma, and not a list of two."""
+_SCALE_WORD = re.compile(rf"[ \u00a0](?:{'|'.join(_SCALES)})\b", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"(?<![\d.,])\d+,\d{1,2}(?![\d,])")
 _POINT_DECIMAL = re.compile(r"(?<![\d.,])\d+\.\d{1,2}(?![\d.])")
 _SPACED = re.compile(r"\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?")
@@ -195,7 +196,8 @@ def read_digits(text: str, start: int, end: int) -> list[DigitNumber]:
     """
     run = text[start:end].rstrip(",.٬٫\u00a0\u2009\u202f")
     in_threes = _IN_THREES.fullmatch(run) and _COMMA_DECIMAL.search(text) and not _POINT_DECIMAL.search(text)
-    measured = _MEASURED.fullmatch(run) and unit_after(text, start + len(run))
+    after = start + len(run)
+    measured = _MEASURED.fullmatch(run) and (unit_after(text, after) or _SCALE_WORD.match(text, after))
     number = _plain_value(run.replace(",", ".") if measured else run.replace(".", "") if in_threes else run)
     if number is not None:
         found = _with_suffix(text, start, start + len(run), *number)

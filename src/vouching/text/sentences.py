@@ -22,10 +22,11 @@ LIST_MARKER = re.compile(
 
 LABEL = re.compile(
     r"(?:\*\*Step[ ]\d{1,3}(?::\*\*|\*\*:)|Step[ ]\d{1,3}:"
-    r"|\*\*[^\s*:|]{1,30}(?:[ ][^\s*:|]{1,30}){0,5}(?::\*\*|\*\*:))[^\S\r\n]+(?=\S)",
+    r"|\*\*[^\s*:|]{1,30}(?:[ ][^\s*:|]{1,30}){0,5}(?::\*\*|\*\*:|\*\*[ ][–—-])"
+    r"|__[^\s_:|]{1,30}(?:[ ][^\s_:|]{1,30}){0,5}(?::__|__:|__[ ][–—-]))[^\S\r\n]+(?=\S)",
     re.IGNORECASE,
 )
-"""What introduces a sentence, with the blanks after it: one to six bold words with a colon, or "Step 1:"."""
+"""What introduces a sentence, with the blanks after it: one to six bold words with a colon or a dash, or "Step 1:"."""
 
 _LINE = re.compile(r"[^\r\n]++")
 _FENCE = re.compile(r"[ \t]*(`{3,}+(?=[^`]*$)|~{3,}+)[ \t]*([\w+-]*)")
@@ -42,7 +43,7 @@ FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\[\]\s]{1,40}\]:[ \t]*")
 
 _CANDIDATE = re.compile(
     r"""
-    (?P<stop> [.!?…]++ (?: \[\d{1,3}(?:[ ]?[,;–-][ ]?\d{1,3})*\] | 【[^【】\n]{1,40}】
+    (?P<stop> [.!?…]++ (?: \[\^[^\[\]\s]{1,40}\](?!:) | \[\d{1,3}(?:[ ]?[,;–-][ ]?\d{1,3})*\] | 【[^【】\n]{1,40}】
       | ["'”’»)\]}*_`] | [ ](?:''|-RRB-|[)\]”])(?!\w) )*+ )
   | (?P<wide> [。！？｡؟۔।॥։።။។]++ [」』）】》〉”’"')\]]*+ )
   | (?P<line> [\n\r\f\x0b\x85\u2028\u2029] \s*+ )

@@ -143,6 +143,7 @@ _TABLE: tuple[tuple[str, str, float, str, str], ...] = (
     ("INR", "currency", 1.0, "₹|INR|Rs|Rs.", "rupee|indian rupee"),
     ("CNY", "currency", 1.0, "CNY|RMB", "yuan|renminbi"),
     ("CHF", "currency", 1.0, "CHF", "swiss franc"),
+    ("CHF", "currency", 0.01, "", "rappen"),
     ("AUD", "currency", 1.0, "A$|AUD", "australian dollar"),
     ("CAD", "currency", 1.0, "C$|CAD", "canadian dollar"),
     ("HKD", "currency", 1.0, "HK$|HKD", "hong kong dollar"),
