@@ -17,7 +17,7 @@ from vouching.cli.app import app
 from vouching.cli.check import LOOK
 from vouching.cli.judge import Judging
 from vouching.cli.streams import Exit
-from vouching.judging.calibration import load_calibration
+from vouching.judging.calibration import by_token, load_calibration
 from vouching.models import ScriptedModel
 from vouching.rows import RowJob, run_rows
 
@@ -62,6 +62,17 @@ def verdicts(rows: Path) -> Path:
     summary = run_rows(RowJob(str(rows), str(path), judging.waiting(checker), LOOK, note))
     assert (summary.rows, summary.problems, summary.counts["Attributable"]) == (40, 0, 36)
     return path
+
+
+def test_verdicts_scored_in_another_way_than_most_are_left_out_and_counted(rows: Path, verdicts: Path) -> None:
+    lines = verdicts.read_text(encoding="utf-8").splitlines()
+    prompt = json.loads(lines[0])["provenance"]["prompt_hash"]
+    lines[1:] = [line.replace(prompt, by_token(prompt)) for line in lines[1:]]
+    verdicts.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = calibrated("--input", rows, "--verdicts", verdicts, "--output", rows.with_name("c.json"))
+    assert result.exit_code == Exit.OK, result.stderr
+    assert "omitted 1 verdict: only some are scored by the tokens of their labels" in result.stderr
+    assert "fitted on 39 rows" in result.stderr
 
 
 def test_a_calibration_is_fitted_on_finished_verdicts_and_its_gain_is_told(rows: Path, verdicts: Path) -> None:

@@ -15,6 +15,7 @@ from vouching.judging.calibration import (
     Calibration,
     LabelledScore,
     LabelledVerdict,
+    by_token,
     calibrate,
     calibrate_scores,
     find_calibration,
@@ -130,6 +131,20 @@ def test_a_model_that_gives_all_claims_one_label_gets_a_calibration_that_moves_t
     assert found(0.3) > 0.5 > found(0.1)
     kept = calibrate(rows, "temperature").calibrator
     assert kept(0.3) < 0.5
+
+
+def test_verdicts_of_which_only_some_are_scored_by_tokens_are_fitted_by_the_score_that_most_have() -> None:
+    tokens, stated = labelled(40, prompt_hash=by_token("h")), labelled(40)
+    for more, fewer, prompt in ((tokens, stated[:2], by_token("h")), (stated, tokens[:2], "h")):
+        made = calibrate([*fewer, *more])
+        assert (made.prompt_hash, made.measured["rows"], made.calibrator) == (prompt, 40, calibrate(more).calibrator)
+    with pytest.raises(InputError, match="verdicts of one model with one prompt"):
+        calibrate([*labelled(2, prompt_hash="another"), *tokens])
+
+
+def test_a_calibration_of_the_other_kind_of_score_says_which_it_is_for() -> None:
+    assert "for what it states" in (HALVED.why_not("scripted", by_token(HASH), 1) or "")
+    assert "were not reported here" in (replace(HALVED, prompt_hash=by_token(HASH)).why_not("scripted", HASH, 1) or "")
 
 
 def test_one_document_is_never_on_both_sides_of_the_measurement() -> None:

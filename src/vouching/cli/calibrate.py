@@ -6,7 +6,7 @@ Not supported: rows whose sources are searched for, as a calibration is for one 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -108,7 +108,7 @@ def calibrate_command(
     command again to resume an interrupted run. From a ledger, the reviews of the random sample count; the verdicts of a
     language model are used as they are; a scorer or the embedded verifier scores the reviewed claims again.
     """
-    from vouching.judging.calibration import calibrate, load_calibration
+    from vouching.judging.calibration import load_calibration
 
     with usage_errors():
         json_output(output, load_calibration, "calibration")
@@ -122,10 +122,9 @@ def calibrate_command(
             calibration = _scored(model, (rows, output), kind)
         elif rows is not None:
             asking = {"votes": votes, "seed": seed, "max_tokens": max_tokens}
-            calibration = calibrate(_judged((rows, output), model, verdicts, method, asking), kind)
+            calibration = _fitted(_judged((rows, output), model, verdicts, method, asking), kind)
         else:
-            found = reviewed_verdicts((str(from_ledger), reviewers, every), model)
-            calibration = calibrate(found, kind)
+            calibration = _fitted(reviewed_verdicts((str(from_ledger), reviewers, every), model), kind)
         try:
             calibration.save(output)
         except OSError as error:
@@ -138,6 +137,16 @@ def _is_scored(model: str) -> bool:
     from vouching.methods.discriminative.open import is_scorer
 
     return is_scorer(model) or is_embedded(model)
+
+
+def _fitted(found: Sequence[judging.LabelledVerdict], kind: CalibratorKind | None) -> judging.Calibration:
+    from vouching.judging.calibration import calibrate
+
+    calibration = calibrate(found, kind)
+    if left_out := len(found) - int(calibration.measured["rows"]):
+        count = f"{left_out:,} verdict{'s' * (left_out != 1)}"
+        write_error(f"omitted {count}: only some are scored by the tokens of their labels")
+    return calibration
 
 
 def _scored(model: str, files: tuple[str, Path], kind: CalibratorKind | None) -> judging.Calibration:

@@ -185,7 +185,7 @@ class ModelTest:
         if readable == count and self.right <= 7 * count / 10 and (self.ranked or 0.0) >= _RANKED:
             found.append(
                 (
-                    "vouch calibrate",
+                    "vouch calibrate --kind platt",
                     f"{self.right} of {count} labels are right, but the scores tell supported claims from others "
                     f"(AUROC {self.ranked:.2f}): a calibration moves the point that decides",
                 )

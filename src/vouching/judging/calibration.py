@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -53,6 +54,10 @@ class Calibration:
 
     def why_not(self, model: str, prompt_hash: str, votes: int) -> str | None:
         """Why it does not fit, in words; None if it does."""
+        if (self.model, self.votes) == (model, votes) and by_token(self.prompt_hash) == prompt_hash:
+            return f"the calibration for {model} is for what it states, but here the tokens of its labels were reported"
+        if (self.model, self.votes) == (model, votes) and self.prompt_hash == by_token(prompt_hash):
+            return f"the calibration for {model} is for the tokens of its labels, which were not reported here"
         pairs = {
             "model": (self.model, model),
             "prompt": (self.prompt_hash[:8], prompt_hash[:8]),
@@ -66,6 +71,11 @@ class Calibration:
     def save(self, path: Path) -> None:
         """Write it as JSON."""
         path.write_text(json.dumps({"format": _FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
+
+
+def by_token(prompt_hash: str) -> str:
+    """The hash of a prompt for scores that are the probability of the token that begins a label, in place of stated."""
+    return hashlib.sha256(f"{prompt_hash} by token".encode()).hexdigest()
 
 
 def fitting(
@@ -142,11 +152,13 @@ def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind | None = Non
     """Fit a calibration on labelled verdicts of one model.
 
     ``kind`` is "temperature" by default, which changes no label, and "platt" where all verdicts have the same label: a
-    line moves the threshold too.
+    line moves the threshold too. Where only some verdicts are scored by the tokens of their labels, the kind of score
+    that more of them have is used, and the others are left out.
 
     ``measured`` is that of :func:`calibrate_scores`. Raises InputError also for verdicts of several models, prompts or
     numbers of votes, and for calibrated ones (the embedded verifier's always are).
     """
+    rows = _of_one_kind(rows)
     made = {(r.verdict.provenance.model, r.verdict.provenance.prompt_hash, r.verdict.provenance.votes) for r in rows}
     if len(made) != 1:
         names = "; ".join(f"{name}, prompt {str(prompt)[:8]}, {votes} votes" for name, prompt, votes in sorted(made))
@@ -163,6 +175,16 @@ def calibrate(rows: Sequence[LabelledVerdict], kind: CalibratorKind | None = Non
     plain = [LabelledScore(row.gold, row.verdict.score, row.group) for row in rows]
     fitted: CalibratorKind = kind or ("platt" if len({row.verdict.label for row in rows}) == 1 else "temperature")
     return replace(calibrate_scores(model, prompt_hash, plain, fitted, votes), threshold=None)
+
+
+def _of_one_kind(rows: Sequence[LabelledVerdict]) -> Sequence[LabelledVerdict]:
+    """Without the fewer rows, of those with stated scores and those by token for the same prompt."""
+    counts = Counter(row.verdict.provenance.prompt_hash or "" for row in rows)
+    for prompt in counts:
+        if (token := by_token(prompt)) in counts:
+            fewer = min(prompt, token, key=counts.__getitem__)
+            return [row for row in rows if row.verdict.provenance.prompt_hash != fewer]
+    return rows
 
 
 def calibrate_scores(

@@ -11,7 +11,6 @@ model, the prompt and the kind of score. Not supported: streaming, and memory of
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from vouching.embedded.voice import spans_of_mentions
 from vouching.errors import ConfigError, ModelContextError
 from vouching.judging.ask import Read, Replies, Unread, ask, kept_reply
-from vouching.judging.calibration import Calibration, find_calibration, fitting
+from vouching.judging.calibration import Calibration, by_token, find_calibration, fitting
 from vouching.judging.schemas import token_limit
 from vouching.judging.verifier import Outcome
 from vouching.judging.windows import SHORTEST, ScreenedSources, Window, window_limit
@@ -279,7 +278,7 @@ class StructuredVerifier:
     def _asked(self, voted: VoteResult) -> str:
         """The prompt and, if it is not the usual one, the kind of score: a calibration is for one of them."""
         digest = self._prompt.digest
-        return digest if voted.reading.by_token is None else hashlib.sha256(f"{digest} by token".encode()).hexdigest()
+        return digest if voted.reading.by_token is None else by_token(digest)
 
     def _verdict(self, claim: Claim, voted: VoteResult, case: _Case) -> Verdict:
         reading, config = voted.reading, self.config
