@@ -78,7 +78,7 @@ def test_the_first_fault_is_named_with_what_was_got_and_wanted(fields: dict[str,
     assert answer.json()["detail"].startswith(words)
 
 
-@pytest.mark.parametrize("path", ["/v1/check", "/v1/pairs", "/v1/stream"])
+@pytest.mark.parametrize("path", ["/v1/check", "/v1/audit", "/v1/stream"])
 def test_too_many_sources_are_refused_before_any_is_looked_at(path: str) -> None:
     from fastapi.testclient import TestClient
 
