@@ -411,6 +411,7 @@ def test_a_model_with_another_name_for_the_length_and_one_temperature_is_asked_a
         ("`logprobs` is not supported with this model", 400),
         ("Bad request", 400),
         ("You are not allowed to request logprobs from this model.", 403),  # OpenAI's models that think
+        ("logprobs is not supported for models created with logits_all=False", 500),  # llama-cpp-python
     ],
 )
 def test_a_server_that_refuses_alternatives_of_tokens_is_asked_without_and_not_for_them_again(

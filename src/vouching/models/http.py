@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from vouching.errors import ConfigError, ModelAnswerError, ModelContextError, ModelRefusedError
+from vouching.errors import ConfigError, ModelAnswerError, ModelContextError, ModelRefusedError, ModelUnavailableError
 from vouching.models.base import NO_SYSTEM_ROLE, Completion, FinishReason, Message, Sampling, system_in_user
 from vouching.models.connections import (
     EXCERPT,
@@ -306,10 +306,11 @@ class HttpModel:
             refused = self._refused
             try:
                 return await self._post(without_fields(body, refused))
-            except (ModelRefusedError, ConfigError) as error:
+            except (ModelRefusedError, ModelUnavailableError, ConfigError) as error:
                 field = None if isinstance(error, ModelContextError) else refused_field(str(error))
-                # OpenAI refuses log-probabilities of models that think with 403, the status of a wrong key.
-                other = isinstance(error, ConfigError) and not (field == "logprobs" and "logprobs" in body)
+                # OpenAI refuses log-probabilities of models that think with 403, the status of a wrong key, and
+                # llama-cpp-python those that it was not told to keep with 500.
+                other = not isinstance(error, ModelRefusedError) and not (field == "logprobs" and "logprobs" in body)
                 if field is None or field in refused or other:
                     raise
                 self._refused |= {field}
