@@ -16,7 +16,7 @@ from vouching.errors import ConfigError, ModelUnavailableError
 from vouching.judging.calibration import VARIABLE, Calibration
 from vouching.judging.verifier import Outcome
 from vouching.methods.cascade.summary import cascade_words
-from vouching.methods.cascade.verify import CONFIDENT, CascadeVerifier, Stage
+from vouching.methods.cascade.verify import CONFIDENT, CascadeVerifier, Stage, open_cascade
 from vouching.metrics.calibrators import Calibrator
 from vouching.types import Claim, Provenance, Source, Unverified, Usage, Verdict
 
@@ -30,6 +30,7 @@ class Told:
         self.name, self.scores = name, scores
         self.asked: list[str] = []
         self.closed = False
+        self.calibrator: str | None = None
 
     async def verify(self, claims: Sequence[Claim], sources: Sequence[Source]) -> list[Outcome]:
         self.asked += [claim.text for claim in claims]
@@ -53,7 +54,7 @@ class Told:
             max(score, 1 - score),
             0.5,
             "supported" if score >= 0.5 else "not_found",
-            provenance=Provenance(self.name, "1"),
+            provenance=Provenance(self.name, "1", self.calibrator),
             usage=cost,
         )
 
@@ -71,6 +72,15 @@ def test_the_next_model_is_asked_only_where_the_one_before_is_undecided() -> Non
     assert [v.provenance.asked for v in verdicts] == [(), ("1", "2"), ()]
     # The cost of b is that of three calls, each of 1 s and 10 + 2 tokens.
     assert [v.usage for v in verdicts] == [Usage(1.0, 10, 2, 1), Usage(3.0, 30, 6, 3), Usage(1.0, 10, 2, 1)]
+
+
+def test_the_limit_of_a_calibration_is_for_verdicts_to_which_it_was_applied() -> None:
+    # .8 is enough where confidences are those of the calibration, else .9 is, as without one.
+    for applied, asked in ((None, ["a"]), ("another:2", ["a"]), ("weights:1, platt:1", [])):
+        first, second = Told("1", a=0.85, b=0.95), Told("2", a=0.3)
+        first.calibrator = applied
+        judged(Stage("1", first, 0.8, "platt:1"), Stage("2", second), claims="ab")
+        assert second.asked == asked
 
 
 def test_the_last_model_decides_whatever_its_confidence() -> None:
@@ -117,7 +127,12 @@ def test_the_limit_of_a_model_is_that_of_its_calibration(tmp_path: Path, monkeyp
     measured = {"rows": 40.0, "confident_from": 0.8}
     Calibration("embedded:rules", "embedded", 1, Calibrator("temperature", (1.0,)), measured).save(tmp_path / "r.json")
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    assert Checker("embedded:rules,embedded").decoding == {"confident_from embedded:rules": 0.8}
+    cascade = open_cascade("embedded:rules,embedded")
+    assert cascade.decoding == {"confident_from embedded:rules": 0.8}
+    assert cascade.stages[0].calibrator == Calibrator("temperature", (1.0,)).name
+    [found] = asyncio.run(cascade.stages[0].verifier.verify([Claim("It opened.")], SOURCE))
+    assert isinstance(found, Verdict)
+    assert cascade.stages[0].calibrator in (found.provenance.calibrator or "")
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,13 @@ class Stage:
     verifier: ClaimVerifier
     confident_from: float = CONFIDENT
     """Confidence from which its verdict stands; the last model's always does."""
+    calibrator: str | None = None
+    """Name of the calibration that the limit belongs to; a verdict to which it was not applied needs ``CONFIDENT``."""
+
+    def is_sure(self, verdict: Verdict) -> bool:
+        """Whether a verdict of this model stands."""
+        applied = self.calibrator is None or self.calibrator in (verdict.provenance.calibrator or "")
+        return verdict.confidence >= (self.confident_from if applied else CONFIDENT)
 
 
 class CascadeVerifier:
@@ -84,7 +91,7 @@ class CascadeVerifier:
             left = [
                 place
                 for place, outcome in zip(left, outcomes, strict=True)
-                if isinstance(outcome, Unverified) or outcome.confidence < stage.confident_from
+                if isinstance(outcome, Unverified) or not stage.is_sure(outcome)
             ]
         return [self._decided(outcomes) for outcomes in found]
 
@@ -125,5 +132,5 @@ def open_cascade(name: str, config: CascadeConfig | None = None) -> CascadeVerif
         own: str = getattr(getattr(verifier, "model", None), "name", model)
         calibration = find_calibration(own)
         limit = calibration.measured.get("confident_from", CONFIDENT) if calibration else CONFIDENT
-        stages.append(Stage(model, verifier, limit))
+        stages.append(Stage(model, verifier, limit, calibration and calibration.name))
     return CascadeVerifier(stages)
