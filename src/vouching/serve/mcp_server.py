@@ -85,9 +85,9 @@ def _strict_server() -> type[MCPServer[Any]]:
             schema = f"the input schema of {name}"
             for tool in await self.list_tools():
                 known: dict[str, Any] = tool.input_schema["properties"]
-                if tool.name == name and (unknown := next((one for one in arguments if one not in known), None)):
-                    given = hint(get_close_matches(unknown, known, 1), f"see {schema} for the fields")
-                    raise ToolError(f"unknown argument {shown_json(unknown)}{given}")
+                if tool.name == name and (unknown := [one for one in arguments if one not in known]):
+                    given = hint(get_close_matches(unknown[0], known, 1), f"see {schema} for the fields")
+                    raise ToolError(f"unknown argument {shown_json(unknown[0])}{given}")
             try:
                 return await super().call_tool(name, arguments, context)
             except ToolError as error:
