@@ -426,6 +426,16 @@ def test_a_server_that_refuses_alternatives_of_tokens_is_asked_without_and_not_f
     assert formats(server)[-2:] == ["json_schema", "json_schema"]
 
 
+def test_a_server_that_gives_few_alternatives_of_a_token_is_asked_for_few() -> None:
+    def script(request: Request) -> Answer:
+        told = of_json({"error": {"message": "Range of top_logprobs should be [0, 5]"}}, status=400)
+        return told if request.body.get("top_logprobs", 0) > 5 else says("{}")
+
+    _, server = ask(script, *[Sampling(top_logprobs=number) for number in (20, 20, 3)], Sampling())
+    assert [request.body.get("top_logprobs") for request in server.requests] == [20, 5, 5, 3, None]
+    assert [request.body.get("logprobs") for request in server.requests] == [True, True, True, True, None]
+
+
 def test_a_wrong_key_is_no_refusal_of_log_probabilities() -> None:
     told = of_json({"error": {"message": "this key may not use the model logprobs-1"}}, status=403)
     with pytest.raises(ConfigError, match="may not use"):

@@ -38,6 +38,8 @@ Format: TypeAlias = Literal["json_schema", "json_object", "plain"]
 _PATHS: dict[Endpoint, str] = {"chat": "chat/completions", "text": "completions"}
 _FORMATS: tuple[Format, ...] = get_args(Format)
 _UNSUPPORTED = re.compile(r"(?i:unsupported (?:value|parameter)): '(temperature|top_p)'")
+_FEW = 5
+"""Alternatives of a token that servers give which refuse more, such as Fireworks and DashScope."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENDS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -116,11 +118,15 @@ def refused_field(refusal: str) -> str | None:
 def without_fields(body: dict[str, Any], refused: Collection[str]) -> dict[str, Any]:
     """A body without what a server refuses; ``max_tokens`` is sent under its newer name, system messages as the user's.
 
+    Of the alternatives of a token, fewer are asked for before none are.
+
     >>> without_fields({"model": "o", "max_tokens": 9, "temperature": 0.0}, {"max_tokens", "temperature"})
     {'model': 'o', 'max_completion_tokens': 9}
     """
-    left_out = {*refused, "top_logprobs"} if "logprobs" in refused else refused
+    left_out = {*refused, "top_logprobs"} if "logprobs" in refused else {*refused} - {"top_logprobs"}
     kept = {key: value for key, value in body.items() if key not in left_out}
+    if "top_logprobs" in refused and "top_logprobs" in kept:
+        kept["top_logprobs"] = min(kept["top_logprobs"], _FEW)
     if "max_tokens" in refused and "max_tokens" in body:
         kept["max_completion_tokens"] = body["max_tokens"]
     folded = system_in_user(body.get("messages", ())) if "system" in refused else []
@@ -300,7 +306,7 @@ class HttpModel:
                 if speaks_of_json or form != "json_object":
                     yield many, form
 
-    async def _send(self, body: dict[str, object]) -> list[Completion]:
+    async def _send(self, body: dict[str, Any]) -> list[Completion]:
         """Completions of one body, without the fields that this server is known to refuse."""
         while True:
             refused = self._refused
@@ -311,6 +317,8 @@ class HttpModel:
                 # OpenAI refuses log-probabilities of models that think with 403, the status of a wrong key, and
                 # llama-cpp-python those that it was not told to keep with 500.
                 other = not isinstance(error, ModelRefusedError) and not (field == "logprobs" and "logprobs" in body)
+                if field == "logprobs" and body.get("top_logprobs", 0) > _FEW and "top_logprobs" not in refused:
+                    field = "top_logprobs"
                 if field is None or field in refused or other:
                     raise
                 self._refused |= {field}
