@@ -38,6 +38,7 @@ def judge_lines(records: Sequence[Figures]) -> Iterator[str]:
             "readable",
             "right",
             "AUROC >",
+            "right, calibrated",
             "Attributable of the readable >",
             "tokens >",
             "seconds >",
@@ -55,8 +56,8 @@ def judge_lines(records: Sequence[Figures]) -> Iterator[str]:
         f"Samples by label ({counts}), asked one after another. Shares have Wilson's 95 % "
         "intervals; a reply that cannot be read counts as not right, and a coin would be right half of the time. AUROC "
         "is that of the scores, which are the probability of the label's first token; calibrated: with a line fitted "
-        "to the other four fifths of the rows, as by vouch calibrate. Raw: once, without a schema. Retry: an "
-        "unreadable reply is asked for once more, with its fault, unless it was cut. "
+        "to the other four fifths of the rows, as by vouch calibrate; both are blank where scores were not kept. Raw: "
+        "once, without a schema. Retry: an unreadable reply is asked for once more, with its fault, unless it was cut. "
         f"Schema: the server keeps the reply to the schema. Replies are cut at {records[0]['max_tokens']} tokens, "
         "twice what the label takes, so that one with an explanation before it is not readable either. Tokens (prompt "
         "+ reply) are means, seconds the median, on one core of a machine that other work shared."

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.methods.scripts import CLAIM, RIGHT, SOURCE, WRONG, outcome, reply, unverified, verdict, warned
 from vouching.judging.windows import ScreenedSources
+from vouching.methods.structured.reading import LocatedReply, VoteResult, merge
 from vouching.methods.structured.verify import StructuredConfig, StructuredVerifier
 from vouching.models import Message, Sampling, ScriptedModel
 from vouching.types import Claim, Source, Verdict
@@ -82,6 +83,15 @@ def test_support_in_one_window_is_support() -> None:
     span = found.evidence_alignment[0].source_span
     assert span is not None
     assert span.start == len(LONG) + 1  # offsets count in the whole source
+
+
+def test_of_windows_scored_by_tokens_the_likeliest_counts_whatever_its_label() -> None:
+    # The first says Attributable with .4 by its tokens, the second Not Attributable with .6.
+    doubted = LocatedReply("Attributable", 0.9, by_token=0.4)
+    likely = LocatedReply("Not Attributable", 0.9, by_token=0.6)
+    found = merge([VoteResult(one, one.probability) for one in (doubted, likely)])
+    assert isinstance(found, VoteResult)
+    assert found.score == 0.6
 
 
 def test_without_support_a_contradiction_in_one_window_is_a_contradiction() -> None:

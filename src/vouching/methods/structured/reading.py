@@ -76,6 +76,11 @@ class LocatedReply:
         return sure if self.label == "Attributable" else 1 - sure
 
     @property
+    def supports(self) -> bool:
+        """Whether it says Attributable: by the tokens of the label where these decide, else by the label."""
+        return self.label == "Attributable" if self.by_token is None else self.by_token >= 0.5
+
+    @property
     def relation(self) -> Relation:
         """How the sources relate to a claim that is Not Attributable; not_found for a label alone."""
         return "contradicted" if any(entry.status == "mismatch" for entry in self.alignment) else "not_found"
@@ -312,12 +317,12 @@ def merge(windows: Sequence[VoteOutcome]) -> VoteOutcome:
     """The result of the windows of long sources, in the order of the text.
 
     Returns:
-        The Attributable result with the highest score if there is one, else the contradiction with the lowest, else the
+        The result with the highest score if one supports the claim, else the contradiction with the lowest, else the
         other result with the highest. Unverified if a window failed and no other one supports the claim.
     """
     read = [result for result in windows if isinstance(result, VoteResult)]
     failed = [result for result in windows if isinstance(result, Unverified)]
-    supporting = [result for result in read if result.reading.label == "Attributable"]
+    supporting = [result for result in read if result.reading.supports]
     if failed and not supporting:
         if len(windows) == 1:
             return failed[0]
