@@ -112,7 +112,7 @@ def test_a_report_takes_the_place_of_no_source_that_is_a_page(tmp_path: Path) ->
         ),
         (
             ("train",),
-            "method is missing: expected one of structured, checklist, blinded, assurance, sft, rank (see "
+            "method is missing: expected one of structured, checklist, blinded, assurance, sft (see "
             "vouch train --help)",
         ),
         (

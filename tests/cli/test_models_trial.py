@@ -150,7 +150,8 @@ def test_a_model_that_labels_all_claims_alike_but_finds_some_likelier_is_to_be_c
     assert "right        5 of 10 (10 Not Attributable)" in result.stdout
     assert "ranked       AUROC 1.00" in result.stdout  # .3 of every supported claim, .1 of every other
     assert (
-        "vouch calibrate --kind platt: 5 of 10 labels are right, but the scores tell supported claims from others" in result.stdout
+        "vouch calibrate --kind platt: 5 of 10 labels are right, but the scores tell supported claims from others"
+        in result.stdout
     )
 
 

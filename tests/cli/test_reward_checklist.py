@@ -100,16 +100,13 @@ def test_a_report_of_vouch_check_is_a_row_too(tmp_path: Path) -> None:
     assert [(line["id"], line["total"]) for line in lines] == [("a", 1.0), ("b", None)]
 
 
-def test_rewards_of_reports_are_diagnosed_in_groups_of_one_instruction(tmp_path: Path) -> None:
+def test_rewards_of_reports_are_in_groups_of_one_instruction(tmp_path: Path) -> None:
     def report(name: str, *passed: bool) -> Any:
         items = tuple(ItemResult(f"Item {n}?", (one,), float(one), one) for n, one in enumerate(passed))
         return json.loads(to_json(Report("Hi.", (), items, question="Be short.", id=name)))
 
     _, lines = rewarded(tmp_path, [report("a", True, True), report("b", True, False)])
     assert [line["group"] for line in lines] == ["Be short."] * 2
-    told = CliRunner().invoke(app, ["diagnose", "rewards", str(tmp_path / "rewards.jsonl"), "--json"])
-    # Totals 1 and .5 * 1/2: mean .625, variance 2 * .375^2
-    assert (told.stderr, json.loads(told.stdout)["spread"]["variance"]) == ("", pytest.approx(0.28125))
 
 
 def test_a_setting_out_of_range_is_a_usage_error_before_any_file_is_made(tmp_path: Path) -> None:

@@ -115,7 +115,8 @@ def test_four_times_the_text_does_not_take_nine_times_as_long(name: str) -> None
 def test_quadratic_work_is_noticed_and_linear_work_is_not() -> None:
     quadratic = Target(lambda text: [sum(text[at:].encode() * 8) for at in range(len(text))], ["a"])
     linear = Target(lambda text: [sum(text.encode()) for _ in range(2_000)], ["a"])
-    assert "times longer" in too_slow(quadratic, "", "a", "")
+    # Other work on the machine can add time to the short text alone, which hides the growth for once.
+    assert any("times longer" in too_slow(quadratic, "", "a", "") for _ in range(5))
     assert not too_slow(linear, "", "a", "")
 
 

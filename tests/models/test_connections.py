@@ -238,7 +238,7 @@ model = HttpModel(sys.argv[1], "m")
 for _ in range(2):
     asyncio.run(model.generate([Message("user", "Is it?")], Sampling()))
 gc.collect()
-print(len(model._server._clients._held._made))
+print(len(model._server._opened._held._made))
 print(Checker(f"{sys.argv[1]}#m").check("It opened.", "It opened.").kind)
 """
 

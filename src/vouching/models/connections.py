@@ -164,7 +164,8 @@ def error_of_transport(error: BaseException, where: str) -> VouchError:
     no answer from http://host: ConnectionResetError, the server hung up
     """
     reason = transport_reason(error)
-    if any(isinstance(one, httpx2.InvalidURL | ssl.SSLCertVerificationError) for one in _causes(error)):
+    unsigned = isinstance(_origin(error), ssl.SSLCertVerificationError)
+    if unsigned or any(isinstance(one, httpx2.InvalidURL) for one in _causes(error)):
         return ConfigError(f"{where} cannot be reached: {reason}")
     is_no_http = isinstance(error, httpx2.RemoteProtocolError) and not _HUNG_UP.search(str(error))
     if is_no_http or isinstance(error, httpx2.DecodingError):
