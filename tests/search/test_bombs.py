@@ -44,11 +44,17 @@ def word_file(blocks: str, parts: int = 0) -> io.BytesIO:
 CELL = '<w:tc><w:tcPr><w:gridSpan w:val="60000"/></w:tcPr><w:p><w:r><w:t>A</w:t></w:r></w:p></w:tc>'
 
 
+def table(*cells: str) -> str:
+    """A table with a cell in each row."""
+    return f"<w:tbl><w:tblPr/><w:tblGrid/>{''.join(f'<w:tr>{cell}</w:tr>' for cell in cells)}</w:tbl>"
+
+
 @pytest.mark.parametrize(
     ("file", "words"),
     [
         (lambda: word_file("<w:p/>" * 60_000), "60,001 paragraphs and cells"),
-        (lambda: word_file(f"<w:tbl><w:tblPr/><w:tblGrid/><w:tr>{CELL}</w:tr></w:tbl>"), "paragraphs and cells"),
+        (lambda: word_file(table(CELL)), "paragraphs and cells"),
+        (lambda: word_file(table(CELL, CELL.replace('"6', '"-6'))), "paragraphs and cells"),
         (lambda: word_file("", parts=10_001), "parts, but"),
         (lambda: word_file("<w:p/>" + " " * 100_000_000), "bytes once it is unpacked"),
     ],
@@ -65,6 +71,13 @@ def test_a_small_word_file_that_holds_too_much_is_refused_before_it_is_read(
 def test_thousands_of_paragraphs_with_text_are_read() -> None:
     title, text = docx_text(word_file("<w:p><w:r><w:t>It opened.</w:t></w:r></w:p>" * 3_000), "a.docx")
     assert (title, text.count("It opened."), text[-4:]) == ("", 3_000, "End.")
+
+
+def test_a_cell_that_is_merged_over_thousands_of_rows_is_read_in_each_of_them() -> None:
+    cell = "<w:tc><w:tcPr><w:vMerge{}/></w:tcPr><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
+    rows = [cell.format(' w:val="restart"', "Oslo"), *[cell.format("", "hidden")] * 2_000]
+    _, text = docx_text(word_file(table(*rows)), "a.docx")
+    assert (text.count("Oslo"), text.count("hidden")) == (2_001, 0)
 
 
 @pytest.mark.parametrize("declared", [True, False])

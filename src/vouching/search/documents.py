@@ -101,7 +101,7 @@ def docx_text(file: IO[bytes], name: str) -> tuple[str, str]:
         document: Any = opened(file)
         body = document.element.body
         _few(
-            int(body.xpath("count(.//w:p) + count(.//w:tc) + sum(.//w:gridSpan/@w:val)")),
+            int(body.xpath("count(.//w:p) + count(.//w:tc) + sum(.//w:gridSpan/@w:val[. > 0])")),
             "paragraphs and cells",
             MAX_BLOCKS,
             name,
@@ -127,7 +127,7 @@ def _few(number: int, what: str, limit: int, name: str) -> None:
 def _block_text(block: Any, styles: dict[str | None, str]) -> str:
     """A paragraph or a table of a Word file; ``styles`` keeps the names of the styles that were looked up."""
     if hasattr(block, "rows"):
-        rows = [[" ".join(cell.text.split()).replace("|", "/") for cell in row.cells] for row in block.rows]
+        rows = [*_table_rows(block)]
         lines = [f"| {' | '.join(cells)} |" for cells in rows]
         return "\n".join([*lines[:1], f"|{'---|' * len(rows[0])}", *lines[1:]]) if rows else ""
     text: str = block.text
@@ -140,6 +140,25 @@ def _block_text(block: Any, styles: dict[str | None, str]) -> str:
     level = style.removeprefix("Heading ")
     hashes = "#" * int(level) if style.startswith("Heading ") and level.isdigit() else "#" if style == "Title" else ""
     return f"{hashes[:6]} {text}".strip()
+
+
+def _table_rows(table: Any) -> Iterator[list[str]]:
+    """The texts of each row; a merged cell is in each of its rows and columns.
+
+    ``row.cells`` of python-docx looks for the first row of a merged cell anew in each row, from row to row.
+    """
+    above: dict[int, str] = {}
+    for row in table.rows:
+        texts: dict[int, str] = {}
+        column: int = row.grid_cols_before
+        for cell in row._tr.tc_lst:
+            text = above.get(column) if cell.vMerge == "continue" else None
+            if text is None:
+                text = " ".join(" ".join(part.text for part in cell.p_lst).split()).replace("|", "/")
+            texts |= dict.fromkeys(range(column, column + cell.grid_span), text)
+            column += cell.grid_span
+        above = texts
+        yield [*texts.values()]
 
 
 def need(module: str) -> Any:
