@@ -247,6 +247,9 @@ def test_a_cancelled_call_stops_at_its_next_token(model: LocalModel) -> None:
 def test_a_folder_without_model_or_adapter_is_refused(folder: Path, model: LocalModel, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="contains no model"):
         LocalModel(tmp_path)
+    (tmp_path / "small.gguf").touch()
+    with pytest.raises(ConfigError, match=r"contains no model .*, such as .*/small\.gguf"):
+        LocalModel(tmp_path)
     (tmp_path / "run/model").mkdir(parents=True)
     (tmp_path / "run/model/config.json").touch()
     with pytest.raises(ConfigError, match=r"contains no model .*, such as .*/run/model"):

@@ -120,7 +120,8 @@ def test_an_interrupt_while_a_gguf_file_computes_ends_with_130() -> None:
 
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.gguf"
-    wrong.write_bytes(os.urandom(1000))
-    done = ended("check", CLAIMS[0], "--source-text", SOURCE, "--model", f"local:{wrong}")
-    assert done.returncode == 2, done.stderr
-    assert f"llama.cpp cannot load {wrong}" in done.stderr.splitlines()[-1]
+    for content, told in ((b"GGUF" + os.urandom(1000), f"llama.cpp cannot load {wrong}"), (b"abcd", "is no GGUF file")):
+        wrong.write_bytes(content)
+        done = ended("check", CLAIMS[0], "--source-text", SOURCE, "--model", f"local:{wrong}")
+        assert done.returncode == 2, done.stderr
+        assert told in done.stderr.splitlines()[-1]

@@ -37,7 +37,7 @@ vouch models test http://localhost:8080/v1#qwen
 
 vouch models test http://localhost:11434/v1#llama3.2 --method structured --json
 
-vouch models test local:/weights --max-tokens 300
+vouch models test local:model.gguf --max-tokens 300
 
 **Exit status**: 0 done; 2 invalid command line, or a wrong address, name or key; 3 the model could not be reached, or
 none of its replies to the ten claims could be read.

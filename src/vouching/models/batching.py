@@ -245,7 +245,10 @@ def config_of(path: str | Path) -> dict[str, Any]:
             raise ConfigError(
                 f"{path} contains adapters without their base: pass BASE#{path}, or merge them by  vouch runs export"
             ) from error
-        hint = f", such as {path}/model" if (Path(path) / "model/config.json").is_file() else ""
+        inner = ([Path(path) / "model"] if (Path(path) / "model/config.json").is_file() else []) + [
+            *sorted(Path(path).glob("*.gguf"))
+        ]
+        hint = f", such as {inner[0]}" if inner else ""
         raise ConfigError(
             f"{path} contains no model ({reason}): pass a folder with config.json, weights and a tokenizer{hint}"
         ) from error

@@ -38,6 +38,9 @@ class GgufModel(Wrapper):
     def __init__(self, path: str | Path, time: TimeLimits = TimeLimits()) -> None:  # noqa: B008 - frozen
         if not Path(path).is_file():
             raise ConfigError(f"there is no file {path}: pass a GGUF file, or a folder of weights for transformers")
+        with Path(path).open("rb") as file:
+            if (begins := file.read(4)) != b"GGUF":
+                raise ConfigError(f"{path} is no GGUF file: it begins with {begins!r}, not with GGUF")
         llama = needed("xllamacpp", "llama", "running a GGUF file in this process")
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else -1
         key, threads = secrets.token_hex(), int(number_of("OMP_NUM_THREADS", 1) or cores)
@@ -48,7 +51,10 @@ class GgufModel(Wrapper):
         try:
             self._server = llama.Server(settings)
         except (RuntimeError, ValueError) as error:
-            raise ConfigError(f"llama.cpp cannot load {path}: {error}") from error
+            raise ConfigError(
+                f"llama.cpp cannot load {path} ({error}): it may be incomplete, or newer than llama.cpp; get it again, "
+                "or update xllamacpp"
+            ) from error
         self._name = f"local:{path}"
         super().__init__(HttpModel(f"{self._server.listening_address}/v1", Path(path).stem, api_key=key, timeout=time))
 

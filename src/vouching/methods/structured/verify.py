@@ -44,6 +44,8 @@ UNCALIBRATED = "The score is {}, not a calibrated probability: see vouch calibra
 """The warning of a verdict without a calibration; takes what the score is."""
 _TOP = 20
 """Of how many texts of each token of a label a server is asked for the probability: as many as OpenAI's API gives."""
+_REPLY: dict[Style, int] = {"structured": 1024, "label": 256}
+"""Tokens of a context that are kept for a reply, unless there is a limit."""
 _SHORT = 20_000
 """Characters of sources that are screened in a few milliseconds."""
 
@@ -153,10 +155,9 @@ class StructuredVerifier:
 
     async def _cases(self, claims: Sequence[Claim], sources: tuple[Source, ...]) -> list[_Case]:
         """The sources as shown for each claim; long ones are read in a thread, which keeps the event loop free."""
-        prompt = self._prompt.messages(max(claims, key=lambda claim: len(claim.text), default=Claim("")), ())
-        limit = await window_limit(
-            self.model, self._limit, sources, prompt, most_tokens(self.config.max_tokens) or 1024
-        )
+        longest = max(claims, key=lambda claim: len(claim.text), default=Claim(""))
+        reply = most_tokens(self.config.max_tokens) or _REPLY[self.config.style]
+        limit = await window_limit(self.model, self._limit, sources, self._prompt.messages(longest, ()), reply)
         if sum(len(source.text) for source in sources) > _SHORT:
             return await in_thread(lambda: self._shown(claims, sources, limit))
         return self._shown(claims, sources, limit)
