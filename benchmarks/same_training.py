@@ -26,6 +26,7 @@ from same_items import ROOT, Item
 
 from recipes.encoder.settings import EncoderConfig
 from recipes.encoder.train import train_encoder
+from recipes.rank.settings import RankConfig
 from recipes.rank.train import train_rank
 from tests.recipes.test_encoder_train import rows as encoder_rows
 from tests.train import assurance_runs, blinded_runs, checklist_runs, engine_runs, learning, trial
@@ -208,7 +209,7 @@ def rank(shown: str, adapters: int) -> Any:
     model = write_tiny_qwen(folder() / f"rank-{shown}", map(json.dumps, rows))
     settings = [f'model="{model}"', f'pairs=["{path}"]', "device=cpu", f"shown={shown}", f"lora_rank={adapters}"]
     place = out(f"rank-{shown}")
-    scores = train_rank(run_settings("rank", recipe("rank/tiny"), [*settings, "max_steps=8"]), place, report=quiet)
+    scores = train_rank(read_settings(RankConfig, recipe("rank/tiny"), [*settings, "max_steps=8"]), place, report=quiet)
     held = [json.loads(line) for line in (place / "held.jsonl").read_text("utf-8").splitlines()]
     return {**finished(place), "scores": scores, "held": held}
 

@@ -18,6 +18,8 @@ from recipes.rank.marking import Candidate, RankQuestion
 from recipes.rank.pairs import PairMaker, pairs_in
 from recipes.rank.questions import question_of
 from recipes.rank.rows import hold_out, read_pairs
+from recipes.rank.settings import RankConfig
+from recipes.rank.train import train_rank
 from recipes.worlds.answers import LABELS, AnswersWorld, answer_chats, oracle, right_share
 from recipes.worlds.documents import LOOKUPS, STATED, TEMPLATE, fences, recitals
 from recipes.worlds.facts import chat
@@ -31,6 +33,8 @@ from vouching.models import ScriptedModel
 from vouching.models.base import Message
 from vouching.models.local import LocalModel
 from vouching.search.compress import SentenceCompressor
+from vouching.settings import read_settings
+from vouching.train.sft import SftConfig, train_sft
 from vouching.types import Ranking, RankMode, Source
 
 WORLD = AnswersWorld()
@@ -88,20 +92,22 @@ def compressor() -> SentenceCompressor:
     return SentenceCompressor(12, lambda text: len(text.split()))
 
 
-def command_of(arm: str, rows: Path) -> tuple[str, Path, list[str]]:
-    """The command of an arm, its recipe, and its data."""
+def config_of(arm: str, rows: Path, settings: Sequence[str]) -> RankConfig | SftConfig:
+    """The settings of an arm, by its recipe: of a ranking head, or of what ranks in words."""
     if arm in HEADS:
-        return "rank", RECIPES / "answers.toml", [f'pairs=["{rows}"]', f"held_share={HELD}"]
-    return "sft", RECIPES / "answers-sft.toml", [f'rows=["{rows}"]']
+        own = [f'pairs=["{rows}"]', f"held_share={HELD}", *settings]
+        return read_settings(RankConfig, RECIPES / "answers.toml", own)
+    return read_settings(SftConfig, RECIPES / "answers-sft.toml", [f'rows=["{rows}"]', *settings])
 
 
 def run_arm(arm: str, folder: Path, settings: Sequence[str], out: Path) -> Path:
     """Train a ranking head, or what ranks in words."""
-    from vouching.train.trainers import train
-
     seed = next(int(one.removeprefix("seed=")) for one in settings if one.startswith("seed="))
-    method, recipe, data = command_of(arm, rows_of_arm(arm, folder, seed))
-    train(method, recipe, [*data, *settings], out, resume=out.is_dir())
+    config = config_of(arm, rows_of_arm(arm, folder, seed), settings)
+    if isinstance(config, RankConfig):
+        train_rank(config, out, resume=out.is_dir())
+    else:
+        train_sft(config, out, resume=out.is_dir())
     return out / "model"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("trl", reason="the extra train is not installed")
 
-from benchmarks.world_answers import ANSWERS, LINES, QUESTIONS, command_of
+from benchmarks.world_answers import ANSWERS, LINES, QUESTIONS, config_of
 from benchmarks.world_documents import DOCUMENTS
 from benchmarks.world_facts import FACTS
 from benchmarks.world_forms import ALONE, FORMS
@@ -18,6 +18,7 @@ from benchmarks.world_instructions import INSTRUCTIONS
 from benchmarks.world_probes import PROBES
 from benchmarks.world_runs import INITIAL, RECIPES, World, run_arm, start
 from benchmarks.worlds import analyse, verify
+from recipes.rank.settings import RankConfig
 from recipes.worlds.claims import CLAIMS
 from vouching.errors import ConfigError
 from vouching.train.trainers import run_settings
@@ -93,9 +94,8 @@ def test_every_arm_of_forms_has_four_forms_per_step_and_half_as_many_drafts_in_a
 
 @pytest.mark.parametrize("arm", ANSWERS.arms)
 def test_every_arm_that_ranks_goes_once_through_its_questions_in_150_steps(arm: str) -> None:
-    method, recipe, data = command_of(arm, Path("rows.jsonl"))
-    config = run_settings(method, recipe, [*data, *ANSWERS.arms[arm]])
-    batch = config.batch_pairs if method == "rank" else config.batch_prompts
+    config = config_of(arm, Path("rows.jsonl"), ANSWERS.arms[arm])
+    batch = config.batch_pairs if isinstance(config, RankConfig) else config.batch_prompts
     assert 150 * batch == QUESTIONS * LINES.get(arm, 1)
 
 
