@@ -23,7 +23,7 @@ _LIST = re.compile(r":[*_ \t]*(?:\r?\n[ \t]*)+(?=\S)")
 """The end of a line that may lead in a list."""
 _BREAKS = re.compile(r"(?:\r?\n[ \t]*)+")
 _NEXT_LINE = re.compile(r"\r?\n[ \t]+(?=\S)")
-"""The break before an indented line, which goes on with the item above it."""
+"""The break before an indented line, which continues the item above it."""
 _JOINT = re.compile(r"(?:[;,.]?\s+(?:and|or))?[\s;,.]*\Z")
 """What stands between an item and the next one."""
 _LONGEST_LEAD = 300
